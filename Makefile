@@ -1,0 +1,51 @@
+# Two commands are all you need: `make render` and `make test`. Each sets up .venv by itself.
+PYTHON ?= python3
+ARGS ?=
+VENV := .venv
+CLIENTS := tests/clients
+
+.PHONY: render preview test lint types golden clean
+
+render: $(VENV)/runtime
+	$(VENV)/bin/python generate_pipeline.py $(ARGS)
+
+preview: $(VENV)/runtime
+	$(VENV)/bin/python generate_pipeline.py preview $(ARGS)
+
+test: $(VENV)/dev $(CLIENTS)/installed
+	$(VENV)/bin/python -m pytest $(ARGS)
+
+lint: $(VENV)/dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+types: $(VENV)/dev
+	$(VENV)/bin/mypy
+
+# Write the expected files anew after a change that was meant; read the difference before a commit.
+golden: $(VENV)/dev
+	UPDATE=1 $(VENV)/bin/python -m pytest tests/test_golden.py
+	$(VENV)/bin/python generate_pipeline.py schema > docs/routing.schema.json
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; name it: make PYTHON=python3.12 …" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/runtime: requirements.txt | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/dev: requirements.txt requirements-dev.txt | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+# gitlab-ci-local runs the pipelines for real. Without npm its tests are skipped, with the reason.
+$(CLIENTS)/installed: $(CLIENTS)/package.json
+	@if command -v npm >/dev/null; then \
+	  npm install --prefix $(CLIENTS) --no-audit --no-fund --no-package-lock --loglevel=error; \
+	  touch $@; \
+	else echo "npm is absent: the tests with gitlab-ci-local will be skipped" >&2; fi
+
+clean:
+	rm -rf $(VENV) $(CLIENTS)/node_modules $(CLIENTS)/installed child-pipeline.yml

@@ -1,0 +1,194 @@
+"""Decides everything that the child pipeline contains, before a template gives it its shape.
+
+A family's jobs share one hidden base job, `.BASE`. A base cannot be extended and then lose a
+variable again, so a model that is sent to another pool gets a base of its own, `.BASE@POOL`, and a
+second family on the same template `.BASE/FAMILY`. A job states only what differs from its base.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpu_pipeline.context import Context
+from gpu_pipeline.jobs import Job, Values
+from gpu_pipeline.queueing import longest_first, resource_groups
+from gpu_pipeline.routing_model import Pool
+from gpu_pipeline.yaml_text import Plain
+
+
+@dataclass(frozen=True, kw_only=True)
+class HiddenBase:
+    """One hidden job; `settings` are its keys as far as the routing decides them."""
+
+    name: str
+    template: str
+    family: str
+    pool: str
+    gpu: str
+    settings: Mapping[str, Plain]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChildJob:
+    """One visible job; `overrides` are the keys in which it differs from its base."""
+
+    name: str
+    task: str
+    extends: str
+    models: tuple[str, ...]
+    epochs: int
+    timeout: str
+    resource_group: str | None
+    needs: tuple[str, ...]
+    variables: Mapping[str, str]
+    overrides: Mapping[str, Plain]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Child:
+    """The whole child pipeline."""
+
+    name: str
+    stages: tuple[str, ...]
+    variables: Mapping[str, Plain]
+    bases: tuple[HiddenBase, ...]
+    jobs: tuple[ChildJob, ...]
+
+
+def plan_child(
+    jobs: Sequence[Job], context: Context, *, queue: str | None, fingerprint: str
+) -> Child:
+    """The child pipeline of `jobs` under the parent that `context` describes.
+
+    `queue` is the pipeline's own setting; `fingerprint` identifies routing and templates.
+    """
+    ordered = longest_first(jobs)
+    groups = resource_groups(ordered, queue)
+    names = _base_names(jobs)
+    bases = {name: _hidden_base(job, name) for job in ordered for name in [names[_key(job)]]}
+    return Child(
+        name=f"GPU training (parent: {context.source})",
+        stages=tuple(dict.fromkeys(job.stage.value for job in ordered)),
+        variables={
+            "PARENT_PIPELINE_SOURCE": context.source,
+            **{name: _literal(value) for name, value in context.variables.items()},
+            "ROUTE_FINGERPRINT": fingerprint,
+        },
+        bases=tuple(bases.values()),
+        jobs=tuple(
+            _child_job(job, bases[names[_key(job)]], groups.get(job.name)) for job in ordered
+        ),
+    )
+
+
+def _key(job: Job) -> tuple[str, str, str]:
+    return job.base.value, job.family, job.pool.value
+
+
+def _base_names(jobs: Sequence[Job]) -> dict[tuple[str, str, str], str]:
+    """A name for each base in use; the plain one for the first family's most used pool."""
+    uses: dict[tuple[str, str, str], int] = {}
+    for job in jobs:
+        uses[_key(job)] = uses.get(_key(job), 0) + 1
+    first_family: dict[str, str] = {}
+    home: dict[tuple[str, str], str] = {}
+    for base, family, pool in sorted(uses, key=lambda key: -uses[key]):
+        home.setdefault((base, family), pool)
+    for base, family, _ in uses:
+        first_family.setdefault(base, family)
+    return {
+        (base, family, pool): f".{base}"
+        + (f"/{family}" if family != first_family[base] else "")
+        + (f"@{pool}" if pool != home[base, family] else "")
+        for base, family, pool in uses
+    }
+
+
+def _literal(value: str) -> Plain:
+    """A captured value, kept from being expanded a second time where the job runs."""
+    return {"value": value, "expand": False} if "$" in value else value
+
+
+def _hidden_base(job: Job, name: str) -> HiddenBase:
+    variables = _pool_variables(job.pool_settings) | _variables(job.base_values)
+    return HiddenBase(
+        name=name,
+        template=job.base.value,
+        family=job.family,
+        pool=job.pool.value,
+        gpu=job.pool_settings.gpu or "",
+        settings={
+            "stage": job.stage.value,
+            **_keys(job.base_values),
+            **({"variables": variables} if variables else {}),
+        },
+    )
+
+
+def _pool_variables(pool: Pool) -> dict[str, str]:
+    """The runner's overwrite variables that lead a pod to the pool's nodes."""
+    selector = {"KUBERNETES_NODE_SELECTOR_POOL": pool.node_selector} if pool.node_selector else {}
+    tolerations = {
+        f"KUBERNETES_NODE_TOLERATIONS_{n}": taint for n, taint in enumerate(pool.taints or (), 1)
+    }
+    return selector | tolerations
+
+
+def _variables(values: Values) -> dict[str, str]:
+    resources = {
+        f"KUBERNETES_{resource.upper()}_{kind}": quantity.value
+        for resource in ("cpu", "memory", "ephemeral_storage")
+        for kind, quantities in (("REQUEST", values.requests), ("LIMIT", values.limits))
+        for quantity in [quantities.get(resource)]
+        if quantity is not None
+    }
+    return resources | {name: variable.value for name, variable in values.variables.items()}
+
+
+def _keys(values: Values) -> dict[str, Plain]:
+    """The keys of a job, other than variables, that a base and a job can both set."""
+    keys: dict[str, Plain] = {}
+    if values.image:
+        keys["image"] = values.image.value
+    if values.tags:
+        keys["tags"] = values.tags.value
+    if values.rules:
+        keys["rules"] = [
+            rule.model_dump(by_alias=True, exclude_none=True) for rule in values.rules.value
+        ]
+    return keys
+
+
+def _child_job(job: Job, base: HiddenBase, resource_group: str | None) -> ChildJob:
+    inherited = base.settings.get("variables")
+    inherited = inherited if isinstance(inherited, Mapping) else {}
+    own = _variables(job.values)
+    return ChildJob(
+        name=job.name,
+        task=job.task,
+        extends=base.name,
+        models=job.models,
+        epochs=job.epochs,
+        timeout=job.timeout,
+        resource_group=resource_group,
+        needs=job.needs,
+        variables={
+            "ROUTE_EPOCHS": str(job.epochs),
+            **{name: value for name, value in own.items() if inherited.get(name) != value},
+        },
+        overrides={
+            key: value
+            for key, value in _keys(job.values).items()
+            if base.settings.get(key) != value
+        },
+    )
+
+
+def unset_variables(child: Child) -> list[str]:
+    """Variables in image names that are empty: neither GitLab nor the child itself sets them."""
+    images = {str(part.get("image", "")) for part in (base.settings for base in child.bases)}
+    images |= {str(job.overrides.get("image", "")) for job in child.jobs}
+    names = {name for image in images for name in re.findall(r"\$\{?(\w+)", image)}
+    return sorted(n for n in names if not child.variables.get(n) and not n.startswith("CI_"))

@@ -1,0 +1,64 @@
+"""One class per kind of failure, each with the exit code that scripts rely on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+EXIT_OK = 0
+EXIT_DIFFERS = 1
+EXIT_USAGE = 2
+EXIT_NOTHING_TO_RUN = 3
+EXIT_INTERRUPTED = 130
+
+
+class GeneratorError(Exception):
+    """A failure that the user can mend; its text says what, where and how."""
+
+    exit_code = EXIT_USAGE
+
+
+class UsageError(GeneratorError):
+    """The command line or the environment asks for something that cannot be done."""
+
+
+class TemplateError(GeneratorError):
+    """A template is wrong, or what it rendered is not what was meant."""
+
+
+class OutputError(GeneratorError):
+    """The result could not be written; whatever was on disk before is still there."""
+
+
+class NothingToRunError(GeneratorError):
+    """The child pipeline would hold no job; GitLab would refuse it."""
+
+    exit_code = EXIT_NOTHING_TO_RUN
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Problem:
+    """One thing that is wrong in a file; `line` counts from 1."""
+
+    file: str
+    line: int
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        parts = [f"{self.file}:{self.line}", *filter(None, [self.path]), self.message]
+        # What a file holds may be quoted here; it must not move the cursor or end the line.
+        return re.sub(r"[\x00-\x1f\x7f-\x9f]", _escape, ": ".join(parts))
+
+
+def _escape(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode("ascii")
+
+
+class RoutingError(GeneratorError):
+    """routing.toml is wrong; holds every problem found, in the order of the lines."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = sorted(set(problems))
+        super().__init__("\n".join(str(problem) for problem in self.problems))

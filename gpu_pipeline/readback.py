@@ -1,0 +1,170 @@
+"""Proves that a rendered text says what was meant, by reading it as GitLab would."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from gpu_pipeline.child import Child, ChildJob, HiddenBase
+from gpu_pipeline.errors import TemplateError
+from gpu_pipeline.yaml_text import YamlError, load_exactly
+
+# Keys of a job that the routing decides; a template may add others, but none of these.
+_DECIDED = """
+    extends stage image tags rules variables timeout resource_group needs parallel when trigger
+    allow_failure start_in
+    """.split()
+_CONTEXT_LINES = 3
+
+
+def check_rendered(text: str, child: Child, written: Counter[str], templates: str) -> None:
+    """Compare `text` with the child it was rendered from.
+
+    `written` counts the texts that passed the quoting filters: each must be found again.
+    `templates` is the folder's name to show. Raises TemplateError for the first difference.
+    """
+    try:
+        document = load_exactly(text)
+    except YamlError as error:
+        where = _template_at(text, error.line, child, templates)
+        raise TemplateError(
+            f"{where}: rendered line {error.line}: {error}\n{_excerpt(text, error.line)}"
+        ) from None
+    document = document if isinstance(document, dict) else {}
+    planned = _planned(child)
+    for name in [*planned, *document]:
+        if name not in document:
+            raise TemplateError(f"{_template_of(name, child, templates)}: {name} was not rendered")
+        if name not in planned:
+            raise TemplateError(f"{templates}: rendered an unplanned top-level key: {name}")
+        part = planned[name]
+        found = document[name]
+        if part.exact is not None and found != part.exact:
+            _refuse(name, found, part.exact, child, templates)
+        if part.keys is not None:
+            _check_job(name, found, part.keys, child, templates)
+    lost = written - Counter(_scalars(document))
+    if lost:
+        raise TemplateError(
+            f"{templates}: this text was quoted but is not read back as such: {min(lost)!r}; "
+            "does it stand in a comment, or inside another quoted text?"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    """What a top-level key must hold: exactly this, or a job with these decided keys."""
+
+    exact: object = None
+    keys: Mapping[str, object] | None = None
+
+
+def _planned(child: Child) -> dict[str, _Part]:
+    parts = {
+        "workflow": _Part(),
+        "stages": _Part(exact=list(child.stages)),
+        "variables": _Part(exact=_as_read(child.variables)),
+    }
+    parts |= {base.name: _Part(keys=_base_keys(base)) for base in child.bases}
+    return parts | {job.name: _Part(keys=_job_keys(job)) for job in child.jobs}
+
+
+def _base_keys(base: HiddenBase) -> dict[str, object]:
+    return {key: _as_read(value) for key, value in base.settings.items()}
+
+
+def _job_keys(job: ChildJob) -> dict[str, object]:
+    keys: dict[str, object] = {
+        "extends": job.extends,
+        "timeout": job.timeout,
+        "variables": _as_read(job.variables),
+        **{key: _as_read(value) for key, value in job.overrides.items()},
+    }
+    if job.resource_group:
+        keys["resource_group"] = job.resource_group
+    if job.needs:
+        keys["needs"] = list(job.needs)
+    return keys
+
+
+def _as_read(value: object) -> object:
+    """The value as a YAML parser would return it: dicts and lists."""
+    if isinstance(value, Mapping):
+        return {key: _as_read(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_as_read(item) for item in value]
+    return value
+
+
+def _check_job(
+    name: str, found: object, keys: Mapping[str, object], child: Child, templates: str
+) -> None:
+    where = f"{_template_of(name, child, templates)}: {name}"
+    if not isinstance(found, dict):
+        raise TemplateError(f"{where} is not a mapping of keys")
+    for key in dict.fromkeys([*keys, *_DECIDED]):
+        if found.get(key) != keys.get(key):
+            _refuse(f"{name}:{key}", found.get(key), keys.get(key), child, templates)
+    for key in ("before_script", "script", "after_script"):
+        for i, item in enumerate(_items(found.get(key))):
+            if not isinstance(item, str):
+                raise TemplateError(
+                    f"{where}:{key}[{i}] is read as {item!r}, not as a command; "
+                    "quote it with {% filter quoted %}"
+                )
+    if not name.startswith(".") and not found.get("script"):
+        raise TemplateError(f"{where} has no script")
+
+
+def _items(value: object) -> list[object]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _refuse(name: str, found: object, meant: object, child: Child, templates: str) -> None:
+    where = _template_of(name.partition(":")[0], child, templates)
+    raise TemplateError(
+        f"{where}: {name} is read back as {found!r}, but routing.toml means {meant!r}"
+    )
+
+
+def _scalars(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield str(key)
+            yield from _scalars(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _scalars(item)
+    elif isinstance(value, str):
+        yield value
+
+
+def _template_of(name: str, child: Child, templates: str) -> str:
+    """The template file that writes a top-level key."""
+    path = PurePosixPath(templates)
+    for base in child.bases:
+        if base.name == name:
+            return str(path / "bases" / f"{base.template}.yml.j2")
+    for job in child.jobs:
+        if job.name == name:
+            return str(path / "tasks" / f"{job.task}.yml.j2")
+    return str(path / "child-pipeline.yml.j2")
+
+
+def _template_at(text: str, line: int, child: Child, templates: str) -> str:
+    """The template that rendered a line: the one of the nearest top-level key above it."""
+    for above in reversed(text.split("\n")[:line]):
+        if above[:1].strip() and above[0] != "#" and ":" in above:
+            return _template_of(above.split(":")[0].strip("\"'"), child, templates)
+    return _template_of("", child, templates)
+
+
+def _excerpt(text: str, line: int) -> str:
+    lines = text.split("\n")
+    first = max(0, line - 1 - _CONTEXT_LINES)
+    return "\n".join(
+        f"  {'>' if n == line else ' '} {n:4} | {content[:160]}"
+        for n, content in enumerate(lines[first : line + _CONTEXT_LINES], first + 1)
+    )

@@ -1,0 +1,153 @@
+"""The templates: text in, text out. Which values there are is decided before, in `child`."""
+
+from __future__ import annotations
+
+import hashlib
+import traceback
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from gpu_pipeline.child import Child
+from gpu_pipeline.errors import TemplateError
+from gpu_pipeline.names import NAME, did_you_mean
+from gpu_pipeline.readback import check_rendered
+from gpu_pipeline.yaml_text import Plain, bare_name, block, quote
+
+SUFFIX = ".yml.j2"
+_ROOT = f"child-pipeline{SUFFIX}"
+
+
+def template_names(templates: Path, folder: str) -> set[str]:
+    """The names that `bases` or `tasks` offers: its templates that a routing can refer to."""
+    found = (path.name.removesuffix(SUFFIX) for path in (templates / folder).glob(f"*{SUFFIX}"))
+    return {name for name in found if NAME.fullmatch(name)}
+
+
+def fingerprint(routing: bytes, templates: Path) -> str:
+    """Sixteen hexadecimal digits that change with any byte of the routing or a template."""
+    digest = hashlib.sha256(routing)
+    for path in sorted(templates.rglob("*.j2")):
+        content = path.read_bytes()
+        name = path.relative_to(templates).as_posix()
+        digest.update(f"\0{name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+def render(child: Child, templates: Path) -> str:
+    """The text of the child pipeline, read back and compared with what was meant.
+
+    Raises TemplateError, with the template and line, for a mistake in a template.
+    """
+    written: Counter[str] = Counter()
+    environment = _environment(templates, written)
+    try:
+        text = environment.get_template(_ROOT).render(child=child)
+    except jinja2.TemplateNotFound as error:
+        raise TemplateError(
+            f"{templates.name}/{error.name}: there is no such template in {templates}"
+        ) from None
+    except Exception as error:  # whatever a template does wrong is the template's error
+        where, what = _locate(error, templates), _describe(error, environment)
+        raise TemplateError(f"{where}: {what}") from None
+    text = text.rstrip("\n") + "\n"
+    check_rendered(text, child, written, templates.name)
+    return text
+
+
+class _Environment(jinja2.Environment):
+    """Names in templates mean keys and fields only, never the methods of a dict or a string."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        return self.getitem(obj, attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        if isinstance(obj, Mapping):
+            return obj[argument] if argument in obj else self.undefined(obj=obj, name=argument)
+        if isinstance(obj, str | int) or (is_dataclass(obj) and argument not in _known(obj)):
+            return self.undefined(obj=obj, name=argument)
+        return super().getitem(obj, argument)
+
+
+class _Undefined(jinja2.StrictUndefined):
+    """A name that does not exist: its message says which one was probably meant."""
+
+    @property
+    def _undefined_message(self) -> str:
+        name = self._undefined_name or ""
+        if self._undefined_obj is jinja2.utils.missing:
+            return f'"{name}" is not defined{did_you_mean(name, ("base", "child", "job"))}'
+        owner = type(self._undefined_obj).__name__
+        return f'{owner} has no "{name}"{did_you_mean(name, _known(self._undefined_obj))}'
+
+
+def _known(obj: object) -> list[str]:
+    if isinstance(obj, Mapping):
+        return [str(key) for key in obj]
+    return [field.name for field in fields(obj)] if is_dataclass(obj) else []
+
+
+def _environment(templates: Path, written: Counter[str]) -> jinja2.Environment:
+    """An environment whose quoting filters note in `written` every text that passes through."""
+    environment = _Environment(
+        loader=jinja2.FileSystemLoader(templates),
+        undefined=_Undefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+
+    def quoted(value: str | int) -> str:
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            raise TypeError(f"the filter quoted takes text or a whole number, not {value!r}")
+        written[str(value)] += 1
+        return quote(str(value))
+
+    def name(value: str) -> str:
+        written[value] += 1
+        return bare_name(value)
+
+    def yaml(value: Plain, indent: int) -> str:
+        written.update(_texts(value))
+        return block(value, indent)
+
+    environment.filters |= {"quoted": quoted, "name": name, "yaml": yaml}
+    return environment
+
+
+def _texts(value: Plain) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield key
+            yield from _texts(item)
+    elif not isinstance(value, int):
+        for item in value:
+            yield from _texts(item)
+
+
+def _locate(error: BaseException, templates: Path) -> str:
+    """The template and line in which an error arose, as `templates/tasks/hyperopt.yml.j2:3`."""
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        return f"{templates.name}/{error.name}:{error.lineno}"
+    root = str(templates)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename.startswith(root):
+            return f"{templates.name}{frame.filename[len(root) :]}:{frame.lineno}"
+    return f"{templates.name}/{_ROOT}"
+
+
+def _describe(error: Exception, environment: jinja2.Environment) -> str:
+    message = str(error) or type(error).__name__
+    if isinstance(error, jinja2.TemplateSyntaxError) and message.startswith("No filter named "):
+        name = message.removeprefix("No filter named ").strip("'.")
+        return f'no filter is named "{name}"{did_you_mean(name, environment.filters)}'
+    if isinstance(error, RecursionError):
+        return "the template includes itself"
+    return message

@@ -1,0 +1,251 @@
+"""From the routing to its jobs, each value with the line it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from graphlib import CycleError, TopologicalSorter
+
+from gpu_pipeline.jobs import Job, Sourced, Values
+from gpu_pipeline.layers import Layer, layers, pick, pick_named, values
+from gpu_pipeline.problems import Problems
+from gpu_pipeline.quantity import parse_quantity
+from gpu_pipeline.routing_model import Family, Pipeline, RoutedSettings, Routing, all_settings
+from gpu_pipeline.toml_lines import Path
+
+# GitLab: `ci_needs_size_limit`.
+MAX_NEEDS = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Work:
+    """A job still to be resolved: a task for one model (`model` given) or a whole family."""
+
+    task: str
+    family: str
+    models: tuple[str, ...]
+    model: str | None
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return f"{self.task}-{self.model or self.family}"
+
+
+def resolve_jobs(routing: Routing, problems: Problems) -> list[Job]:
+    """All jobs in the order of the file. What cannot be resolved is noted in `problems`."""
+    jobs: dict[str, Job] = {}
+    for work in _all_work(routing, problems):
+        if work.name in jobs:
+            problems.add(work.path, f'makes a second job "{work.name}"; choose another name')
+            continue
+        job = _resolve(routing, work, problems)
+        if job is not None:
+            jobs[job.name] = job
+    _check_pools_used(routing, jobs.values(), problems)
+    return _with_needs(routing, list(jobs.values()), problems)
+
+
+def _all_work(routing: Routing, problems: Problems) -> Iterator[_Work]:
+    for family, settings in (routing.families or {}).items():
+        for task in routing.tasks or {}:
+            stack = layers(routing, task=task, family=family, model=None, pool=None)
+            per = pick_named(stack, "per", str, problems)
+            models = tuple(_enabled_models(routing, task, family, settings, problems))
+            if per and per.value == "family":
+                if models:
+                    names = tuple(model for _, model in models)
+                    yield _Work(
+                        task=task, family=family, models=names, model=None,
+                        path=("families", family),
+                    )  # fmt: skip
+                continue
+            for i, model in models:
+                yield _Work(
+                    task=task, family=family, models=(model,), model=model,
+                    path=("families", family, "models", i),
+                )  # fmt: skip
+
+
+def _enabled_models(
+    routing: Routing, task: str, family: str, settings: Family, problems: Problems
+) -> Iterator[tuple[int, str]]:
+    for i, model in enumerate(settings.models or ()):
+        stack = layers(routing, task=task, family=family, model=model, pool=None)
+        enabled = pick_named(stack, "enabled", bool, problems)
+        if enabled is None or enabled.value:
+            yield i, model
+
+
+def _resolve(routing: Routing, work: _Work, problems: Problems) -> Job | None:
+    routed = layers(routing, task=work.task, family=work.family, model=work.model, pool=None)
+    pool = pick_named(routed, "pool", str, problems)
+    base = pick_named(routed, "base", str, problems)
+    stage = pick([_pipeline_layer(routing)], ("stage",), _stage, problems)
+    pools = routing.pools or {}
+    if pool is None or pool.value not in pools or base is None or stage is None:
+        return None  # noted already, as a missing key or an unknown pool
+    stack = layers(routing, task=work.task, family=work.family, model=work.model, pool=pool.value)
+    own = values(stack, problems)
+    _check_requests(own, problems)
+    if not _complete(own, work, problems) or own.epochs is None or own.timeout is None:
+        return None
+    if work.model is None:
+        _check_shared_by_models(routing, work, (pool, base, own), problems)
+    return Job(
+        name=work.name,
+        task=work.task,
+        family=work.family,
+        model=work.model,
+        models=work.models,
+        pool=pool,
+        pool_settings=pools[pool.value],
+        base=base,
+        stage=stage,
+        values=own,
+        base_values=values(
+            layers(routing, task=None, family=work.family, model=None, pool=pool.value), problems
+        ),
+        epochs=own.epochs.value,
+        timeout=own.timeout.value,
+        seconds_per_epoch=_seconds_per_epoch(routing, work, pool.value, problems),
+        reason=pick_named(routed, "reason", str, problems),
+    )
+
+
+def _pipeline_layer(routing: Routing) -> Layer:
+    return Layer(path=("pipeline",), settings=routing.pipeline or Pipeline())
+
+
+def _stage(settings: object) -> str | None:
+    return settings.stage if isinstance(settings, Pipeline) else None
+
+
+def _seconds_per_epoch(
+    routing: Routing, work: _Work, pool: str, problems: Problems
+) -> dict[str, Sourced[float]]:
+    found = {}
+    for model in work.models:
+        stack = layers(routing, task=work.task, family=work.family, model=model, pool=pool)
+        measured = pick(stack, ("seconds_per_epoch",), lambda s: s.seconds_per_epoch, problems)
+        if measured is not None:
+            found[model] = measured
+    return found
+
+
+def _complete(own: Values, work: _Work, problems: Problems) -> bool:
+    """Whether every value that a job needs was set somewhere; notes those that were not."""
+    missing = [
+        field.name
+        for field in fields(own)
+        if getattr(own, field.name) is None and not problems.has_cut_any(field.name)
+    ]
+    missing += [
+        f"{kind}.{resource}"
+        for kind in ("requests", "limits")
+        for resource in ("cpu", "memory")
+        if resource not in getattr(own, kind)
+        and not problems.has_cut_any(kind)
+    ]
+    for name in missing:
+        problems.add(
+            ("families", work.family, *name.split(".")),
+            f"has no value for task {work.task}; set it here, in [tasks.{work.task}], "
+            "in the pool or in [pipeline]",
+        )
+    return not missing
+
+
+def _check_requests(own: Values, problems: Problems) -> None:
+    for resource, request in own.requests.items():
+        limit = own.limits.get(resource)
+        if limit and parse_quantity(request.value) > parse_quantity(limit.value):
+            problems.add(
+                request.origin.key,
+                f"request {request.value} is above the limit {limit.value} ({limit.origin}); "
+                "Kubernetes would refuse the pod",
+            )
+
+
+def _check_shared_by_models(
+    routing: Routing,
+    work: _Work,
+    shared: tuple[Sourced[str], Sourced[str], Values],
+    problems: Problems,
+) -> None:
+    """One job for a whole family cannot honour what a single model wants otherwise."""
+    pool, base, own = shared
+    for model in work.models:
+        routed = layers(routing, task=work.task, family=work.family, model=model, pool=None)
+        stack = layers(routing, task=work.task, family=work.family, model=model, pool=pool.value)
+        theirs = values(stack, problems)
+        differing = [
+            other
+            for mine, other in (
+                (pool, pick_named(routed, "pool", str, problems)),
+                (base, pick_named(routed, "base", str, problems)),
+                *_pairs(own, theirs),
+            )
+            if other is not None and (mine is None or mine.value != other.value)
+        ]
+        for other in differing:
+            problems.add(
+                other.origin.key,
+                f'job "{work.name}" trains {" and ".join(work.models)} together and cannot honour '
+                f'this; set per = "model" in [families.{work.family}.tasks.{work.task}], or give '
+                f"the value to single tasks of {model} only",
+            )
+
+
+def _pairs(
+    own: Values, theirs: Values
+) -> Iterator[tuple[Sourced[object] | None, Sourced[object] | None]]:
+    for field in fields(Values):
+        mine, other = getattr(own, field.name), getattr(theirs, field.name)
+        if isinstance(other, dict):
+            yield from ((mine.get(name), value) for name, value in other.items())
+        else:
+            yield mine, other
+
+
+def _check_pools_used(routing: Routing, jobs: Iterable[Job], problems: Problems) -> None:
+    used = {job.pool.value for job in jobs}
+    if problems.any():  # a job that could not be resolved may still refer to a pool
+        used |= {
+            settings.pool
+            for _, settings in all_settings(routing)
+            if isinstance(settings, RoutedSettings) and settings.pool
+        }
+    for name in routing.pools or {}:
+        if name not in used and not problems.has_cut_any("pool"):
+            problems.add(("pools", name), "no job uses this pool; route a model to it or remove it")
+
+
+def _with_needs(routing: Routing, jobs: list[Job], problems: Problems) -> list[Job]:
+    by_task_and_model = {(job.task, model): job for job in jobs for model in job.models}
+    resolved = []
+    for job in jobs:
+        stack = layers(routing, task=job.task, family=job.family, model=job.model, pool=None)
+        needs = pick_named(stack, "needs", tuple, problems)
+        names: dict[str, None] = {}
+        for task in needs.value if needs else ():
+            for each in job.models:
+                needed = by_task_and_model.get((task, each))
+                if needed is not None:
+                    names[needed.name] = None
+                elif needs and task in (routing.tasks or {}):
+                    problems.add(
+                        needs.origin.key,
+                        f"{job.name} needs {task} of {each}, which has no such job",
+                    )
+        if needs and len(names) > MAX_NEEDS:
+            problems.add(
+                needs.origin.key,
+                f"{job.name} would need {len(names)} jobs; GitLab allows {MAX_NEEDS}",
+            )
+        resolved.append(replace(job, needs=tuple(names)))
+    try:
+        TopologicalSorter({job.name: job.needs for job in resolved}).prepare()
+    except CycleError as error:
+        problems.add(("tasks",), f"jobs need each other in a circle: {' → '.join(error.args[1])}")
+    return resolved

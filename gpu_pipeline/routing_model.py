@@ -1,0 +1,204 @@
+"""The shape of routing.toml: every table, its keys and what each key means.
+
+Every key is optional for the type, so that the rest of a file can still be examined when one key is
+wrong; `required` lists those that a table must have. The descriptions go into the JSON schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from gpu_pipeline.durations import MAX_TIMEOUT_SECONDS, DurationError, parse_duration
+from gpu_pipeline.quantity import QuantityError, parse_quantity
+from gpu_pipeline.toml_lines import Path
+
+
+class Table(BaseModel):
+    """A closed table: no unknown keys, no conversions, no changes after loading."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    required: ClassVar[tuple[str, ...]] = ()
+
+
+def _quantity(value: object) -> object:
+    if isinstance(value, float):
+        raise PydanticCustomError("quantity", 'write it as text, for example "1500m" or "1.5"')
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str):
+        return value
+    try:
+        amount = parse_quantity(text)
+    except QuantityError as error:
+        raise PydanticCustomError("quantity", "{reason}", {"reason": str(error)}) from None
+    if amount <= 0:
+        raise PydanticCustomError("quantity", "must be more than zero")
+    return text
+
+
+def _timeout(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        raise PydanticCustomError(
+            "timeout", 'needs a unit: GitLab takes text such as "{seconds}s" or "12h"',
+            {"seconds": value},
+        )  # fmt: skip
+    if not isinstance(value, str):
+        return value
+    try:
+        seconds = parse_duration(value)
+    except DurationError as error:
+        raise PydanticCustomError("timeout", "{reason}", {"reason": str(error)}) from None
+    if seconds > MAX_TIMEOUT_SECONDS:
+        raise PydanticCustomError("timeout", "is above one month, the most GitLab allows")
+    return value
+
+
+Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")]
+Word = Annotated[str, Field(pattern=r"^[^\s\x00-\x1f\x7f]+$")]
+Prose = Annotated[str, Field(pattern=r"^[^\x00]*$")]
+Texts = Annotated[tuple[Text, ...], Field(strict=False)]
+Variables = dict[str, Prose]
+Quantity = Annotated[str, BeforeValidator(_quantity, json_schema_input_type=str | int)]
+Timeout = Annotated[str, BeforeValidator(_timeout)]
+Positive = Annotated[int, Field(ge=1, le=1_000_000)]
+Queue = Literal["gitlab", "kubernetes"]
+
+
+def key(description: str) -> Any:
+    """An optional key with its description, which the JSON schema shows."""
+    return Field(default=None, description=description)
+
+
+class Resources(Table):
+    """Kubernetes quantities of one container."""
+
+    cpu: Quantity | None = key('cores, for example "3000m"')
+    memory: Quantity | None = key('bytes, for example "16Gi"')
+    ephemeral_storage: Quantity | None = key('bytes of node-local disk, for example "50Gi"')
+
+
+class Rule(Table):
+    """One entry of a job's `rules`, in GitLab's own keys; the first that matches decides."""
+
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, validate_by_alias=True, validate_by_name=False
+    )
+
+    if_: Text | None = Field(
+        default=None,
+        alias="if",
+        description="expression over variables; in a child pipeline test $PARENT_PIPELINE_SOURCE",
+    )
+    changes: Texts | None = key("paths, one of which must have changed")
+    exists: Texts | None = key("paths, one of which must exist in the repository")
+    when: Literal["on_success", "on_failure", "always", "never", "manual", "delayed"] | None = key(
+        "how the job is added when the rule matches"
+    )
+    allow_failure: bool | None = key("must be given with manual: false blocks the pipeline")
+    start_in: Timeout | None = key("how long a delayed job waits")
+    variables: Variables | None = key("variables set when the rule matches")
+
+
+class Settings(Table):
+    """What any layer may set: pipeline, pool, task, family, model, and their tasks."""
+
+    image: Word | None = key("container image of the job")
+    tags: Texts | None = key("runner tags")
+    timeout: Timeout | None = key('job timeout with its unit, for example "12h"; at most a month')
+    epochs: Positive | None = key("epochs the training command is given")
+    requests: Resources | None = key("what the scheduler reserves for the build container")
+    limits: Resources | None = key("what the build container may use at most")
+    variables: Variables | None = key("further CI/CD variables of the job; values are text")
+    rules: Annotated[tuple[Rule, ...], Field(strict=False)] | None = key("when the job is added")
+    seconds_per_epoch: Annotated[float, Field(gt=0, le=10_000_000, allow_inf_nan=False)] | None = (
+        key("measured training time of one epoch; orders the queue")
+    )
+
+
+class TaskSettings(Settings):
+    """A kind of work, such as hyperopt."""
+
+    per: Literal["model", "family"] | None = key("one job for each model, or one for the family")
+    needs: Texts | None = key("tasks of the same model that must have succeeded before")
+    enabled: bool | None = key("false leaves the job out")
+
+
+class RoutedSettings(Settings):
+    """Settings of whatever is sent to a pool."""
+
+    pool: Text | None = key("name of the pool whose nodes run the jobs")
+    base: Text | None = key("hidden base job: a file of templates/bases without .yml.j2")
+    reason: Prose | None = key("why this pool; `explain` shows it")
+
+
+class RoutedTask(TaskSettings, RoutedSettings):
+    """A family's or a model's own settings for one task."""
+
+
+class Pipeline(Settings):
+    """Values of the whole child pipeline, and the last layer of every job's settings."""
+
+    required: ClassVar[tuple[str, ...]] = ("stage",)
+    stage: Text | None = key("stage of all jobs")
+    capture: Texts | None = key("variables read where the generator runs, written into the child")
+    queue: Queue | None = key('"gitlab" (default): resource groups; "kubernetes": Pending pods')
+
+
+class Pool(Settings):
+    """A group of equal nodes with one GPU model."""
+
+    required: ClassVar[tuple[str, ...]] = ("gpu", "concurrency")
+    instance: Text | None = key("instance type of the cloud provider")
+    gpu: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ()._+/-]*$")] | None = key(
+        "GPU name exactly as `nvidia-smi --query-gpu=name` prints it"
+    )
+    runner_default: bool | None = key("true: the runner's own node selector leads here")
+    node_selector: Text | None = key("node label that selects the pool, label=value")
+    taints: Texts | None = key("taints of the nodes, key[=value]:effect; jobs tolerate them")
+    allocatable: Resources | None = key("measured with `kubectl get node`; leave out what is not")
+    concurrency: Positive | None = key("jobs at once on one node")
+    sharing: Literal["none", "time-slicing", "mps"] | None = key("how jobs share a node's GPU")
+    max_nodes: Positive | None = key("the autoscaler's upper bound; 1 when left out")
+    price_per_hour: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = key(
+        "price of one node; state currency, date and source in a comment"
+    )
+    queue: Queue | None = key("overrides the pipeline's queue for this pool")
+
+
+class Model(RoutedSettings):
+    """What one model sets differently from its family."""
+
+    tasks: dict[str, RoutedTask] | None = key("the model's own settings for a task")
+
+
+class Family(RoutedSettings):
+    """Models that train alike."""
+
+    required: ClassVar[tuple[str, ...]] = ("pool", "base", "models")
+    models: Texts | None = key("names of the models")
+    tasks: dict[str, RoutedTask] | None = key("the family's own settings for a task")
+
+
+class Routing(Table):
+    """routing.toml: which model trains on which GPU pool, and with what resources."""
+
+    required: ClassVar[tuple[str, ...]] = ("pipeline", "pools", "tasks", "families")
+    pipeline: Pipeline | None = key("the child pipeline")
+    pools: dict[str, Pool] | None = key("pools of nodes, by name")
+    tasks: dict[str, TaskSettings] | None = key("kinds of work, by name; templates/tasks has each")
+    families: dict[str, Family] | None = key("model families, by name")
+    models: dict[str, Model] | None = key("what single models override, by model name")
+
+
+def all_settings(routing: Routing) -> Iterator[tuple[Path, Settings]]:
+    """Every table of the file that can hold a job's settings, with its path."""
+    if routing.pipeline:
+        yield ("pipeline",), routing.pipeline
+    for kind in ("pools", "tasks", "families", "models"):
+        for name, settings in (getattr(routing, kind) or {}).items():
+            yield (kind, name), settings
+            for task, own in (getattr(settings, "tasks", None) or {}).items():
+                yield (kind, name, "tasks", task), own

@@ -1,0 +1,150 @@
+"""YAML as GitLab's Ruby parser (Psych) reads it: how to write a value, how to read one back.
+
+Psych reads plain scalars such as `0,1`, `01:30:00`, `:latest` or `2024-1-1` as something else than
+text, and PyYAML would write them plain. So texts are always quoted here; only names that cannot be
+mistaken stand bare.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import yaml
+
+Plain = str | int | bool | Sequence["Plain"] | Mapping[str, "Plain"]
+
+_Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+# Words, in lower case, that a YAML 1.1 reader takes for a boolean, null or number.
+_TAKEN = {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nil", ".inf", ".nan"}
+_BARE_NAME = re.compile(r"\.?[A-Za-z_]{2}[A-Za-z0-9_.-]*")
+_BARE_TEXT = re.compile(r"\.?[A-Za-z_]{2}[A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*")
+_BARE_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
+_SINGLE_QUOTED = re.compile(r"[ -&(-~]*")  # printable ASCII without the apostrophe
+_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+# Everything but printable characters that are neither quote nor backslash, line separators, BOM.
+_TO_ESCAPE = re.compile(
+    r'["\\]|[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]'
+)
+
+
+class YamlError(ValueError):
+    """A text that GitLab would refuse or read differently; `line` counts from 1."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+def quote(text: str) -> str:
+    """`text` as a quoted scalar on one line, read the same by YAML 1.1 and 1.2 parsers.
+
+    Raises ValueError for a lone surrogate, which no YAML text can hold.
+    """
+    if ('"' in text or "\\" in text) and _SINGLE_QUOTED.fullmatch(text):
+        return f"'{text}'"
+    return f'"{_TO_ESCAPE.sub(_escape, text)}"'
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    code = ord(character)
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if 0xD800 <= code <= 0xDFFF:
+        raise ValueError(f"U+{code:04X} is half of a character and cannot be written")
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def bare_name(text: str) -> str:
+    """A key or the name of a job: bare when no parser can mistake it, else quoted."""
+    is_safe = _BARE_NAME.fullmatch(text) and text.lower() not in _TAKEN
+    return text if is_safe else quote(text)
+
+
+def block(data: Plain, indent: int = 0) -> str:
+    """A mapping or list in block style, indented by `indent` blanks, without the last newline."""
+    return "\n".join(" " * indent + line for line in _lines(data))
+
+
+def _lines(data: Plain) -> list[str]:
+    if isinstance(data, Mapping) and data:
+        lines = []
+        for key, value in data.items():
+            inner = _lines(value)
+            if isinstance(value, Mapping | Sequence) and not isinstance(value, str) and value:
+                lines += [f"{bare_name(key)}:", *(f"  {line}" for line in inner)]
+            else:
+                lines.append(f"{bare_name(key)}: {inner[0]}")
+        return lines
+    if isinstance(data, Sequence) and not isinstance(data, str) and data:
+        lines = []
+        for item in data:
+            first, *rest = _lines(item)
+            lines += [f"- {first}", *(f"  {line}" for line in rest)]
+        return lines
+    return [_scalar(data)]
+
+
+def _scalar(data: Plain) -> str:
+    if isinstance(data, str):
+        return quote(data)
+    if isinstance(data, bool):
+        return "true" if data else "false"
+    if isinstance(data, int):
+        return str(data)
+    return "{}" if isinstance(data, Mapping) else "[]"
+
+
+def load_exactly(text: str) -> object:
+    """The one document of `text`, refusing what GitLab would read otherwise or not at all.
+
+    Raises YamlError for broken YAML, a key given twice at any depth, an alias, and a bare
+    scalar whose meaning depends on the parser.
+    """
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            raise YamlError("there is nothing in it", 1)
+        _check(node, set())
+        return loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        message = " ".join(filter(None, (error.context, error.problem)))
+        raise YamlError(message, mark.line + 1 if mark else 1) from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise YamlError(f"{error.reason}: U+{ord(error.character):04X}", line) from None
+    finally:
+        loader.dispose()
+
+
+def _check(node: yaml.Node, visited: set[int]) -> None:
+    line = node.start_mark.line + 1
+    if id(node) in visited:
+        raise YamlError("an alias (*) refers to this; write the value out", line)
+    visited.add(id(node))
+    if isinstance(node, yaml.MappingNode):
+        keys: set[str] = set()
+        for key, value in node.value:
+            if key.value in keys:
+                raise YamlError(f'the key "{key.value}" stands here twice', key.start_mark.line + 1)
+            keys.add(key.value)
+            _check(key, visited)
+            _check(value, visited)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _check(item, visited)
+    elif (
+        isinstance(node, yaml.ScalarNode) and node.style is None and not _reads_the_same(node.value)
+    ):
+        raise YamlError(f'"{node.value}" stands bare and may be misread; quote it', line)
+
+
+def _reads_the_same(bare: str) -> bool:
+    """Whether every YAML parser reads a bare scalar alike, as text, true, false or a count."""
+    if bare in ("true", "false") or _BARE_NUMBER.fullmatch(bare):
+        return True
+    return bool(_BARE_TEXT.fullmatch(bare)) and bare.lower() not in _TAKEN
