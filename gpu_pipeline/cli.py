@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from gpu_pipeline.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, GeneratorError
+from gpu_pipeline.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, GeneratorError, RoutingError
 from gpu_pipeline.names import did_you_mean
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = _parse(arguments)
         return _run(options)
     except GeneratorError as error:
-        print(f"error: {error}" if "\n" not in str(error) else error, file=sys.stderr)
+        print(error if isinstance(error, RoutingError) else f"error: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

@@ -144,8 +144,7 @@ def _complete(own: Values, work: _Work, problems: Problems) -> bool:
         f"{kind}.{resource}"
         for kind in ("requests", "limits")
         for resource in ("cpu", "memory")
-        if resource not in getattr(own, kind)
-        and not problems.has_cut_any(kind)
+        if resource not in getattr(own, kind) and not problems.has_cut_any(kind)
     ]
     for name in missing:
         problems.add(

@@ -18,8 +18,10 @@ _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # Words, in lower case, that a YAML 1.1 reader takes for a boolean, null or number.
 _TAKEN = {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nil", ".inf", ".nan"}
-_BARE_NAME = re.compile(r"\.?[A-Za-z_]{2}[A-Za-z0-9_.-]*")
-_BARE_TEXT = re.compile(r"\.?[A-Za-z_]{2}[A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*")
+# A dot and one letter can begin a number to Ruby: ".e-3".
+_START = r"(?:[A-Za-z_]|\.[A-Za-z_]{2})"
+_BARE_NAME = re.compile(rf"{_START}[A-Za-z0-9_.-]*")
+_BARE_TEXT = re.compile(rf"{_START}[A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*")
 _BARE_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 _SINGLE_QUOTED = re.compile(r"[ -&(-~]*")  # printable ASCII without the apostrophe
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
@@ -115,8 +117,8 @@ def load_exactly(text: str) -> object:
         message = " ".join(filter(None, (error.context, error.problem)))
         raise YamlError(message, mark.line + 1 if mark else 1) from None
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise YamlError(f"{error.reason}: U+{ord(error.character):04X}", line) from None
+        line = text.encode("utf-8")[: error.position].count(b"\n") + 1
+        raise YamlError(error.reason, line) from None
     finally:
         loader.dispose()
 
@@ -137,9 +139,7 @@ def _check(node: yaml.Node, visited: set[int]) -> None:
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
             _check(item, visited)
-    elif (
-        isinstance(node, yaml.ScalarNode) and node.style is None and not _reads_the_same(node.value)
-    ):
+    elif isinstance(node, yaml.ScalarNode) and not node.style and not _reads_the_same(node.value):
         raise YamlError(f'"{node.value}" stands bare and may be misread; quote it', line)
 
 

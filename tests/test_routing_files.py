@@ -1,7 +1,7 @@
 """Good and bad routing files, found by glob.
 
-A bad file says in comments what must be found: `# expect: LINE: beginning of the rest`. The problems
-found are exactly those, all in one run.
+A bad file says in comments what must be found: `# expect: LINE: beginning of the rest`. The
+problems found are exactly those, all in one run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .conftest import ROOT, Result
 HERE = ROOT / "tests" / "routing"
 BAD = sorted((HERE / "bad").glob("*.toml"))
 GOOD = sorted((HERE / "good").glob("*.toml"))
-GOOD += sorted((ROOT / "examples").glob("*.toml")) + [ROOT / "routing.toml"]
+GOOD += [*sorted((ROOT / "examples").glob("*.toml")), ROOT / "routing.toml"]
 
 
 def expectations(path: Path) -> list[str]:
@@ -34,9 +34,7 @@ def test_each_problem_is_named_with_its_line(path: Path, run: Callable[..., Resu
     assert result.out == ""
     expected = expectations(path)
     assert expected, "a bad file says what is wrong with it"
-    found = [
-        line.removeprefix(f"{path}:") for line in result.err.removeprefix("error: ").splitlines()
-    ]
+    found = [line.removeprefix(f"{path}:") for line in result.err.splitlines()]
     assert len(found) == len(expected), result.err
     for problem, beginning in zip(found, sorted(expected, key=line_of), strict=True):
         line, _, rest = beginning.partition(": ")

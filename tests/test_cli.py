@@ -1,0 +1,242 @@
+"""Commands, options, exit codes and what reaches the disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from .conftest import ROOT, SHIPPED, TEMPLATES, Result
+
+SCRIPT = ROOT / "generate_pipeline.py"
+
+
+def test_no_command_means_render(run: Callable[..., Result]) -> None:
+    assert run("--quiet").code == 0
+    first = Path("child-pipeline.yml").read_bytes()
+    assert run("render", "--quiet").code == 0
+    assert Path("child-pipeline.yml").read_bytes() == first
+
+
+def test_it_works_from_any_folder(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, SCRIPT, "--quiet"], cwd=tmp_path, capture_output=True, check=True
+    )
+    assert done.stdout == b""
+    assert yaml.safe_load((tmp_path / "child-pipeline.yml").read_bytes())["stages"] == ["train"]
+
+
+def test_render_says_what_it_wrote(run: Callable[..., Result]) -> None:
+    result = run("--source", "push", "--var", "REGISTRY=r")
+    assert result.out == ""
+    assert result.err == "wrote child-pipeline.yml: 19 jobs for a parent pipeline from push\n"
+
+
+@pytest.mark.parametrize("options", [("-o", "-"), ("--dry-run",), ("--dry-run", "-o", "x.yml")])
+def test_printing_writes_nothing(options: tuple[str, ...], run: Callable[..., Result]) -> None:
+    result = run(*options)
+    assert result.code == 0
+    assert result.out.startswith("# Written by generate_pipeline.py")
+    assert list(Path().iterdir()) == []
+
+
+def test_check_compares_with_the_file_on_disk(run: Callable[..., Result]) -> None:
+    missing = run("--check", "--quiet")
+    assert (missing.code, missing.out) == (1, "")
+    assert "does not exist" in missing.err
+    run("--quiet")
+    assert run("--check", "--quiet").code == 0
+    path = Path("child-pipeline.yml")
+    edited = path.read_text(encoding="utf-8").replace('"12h"', '"13h"', 1)
+    path.write_text(edited, encoding="utf-8")
+    differs = run("--check", "--quiet")
+    assert differs.code == 1
+    assert '-  timeout: "13h"\n+  timeout: "12h"' in differs.out
+    assert path.read_text(encoding="utf-8") == edited, "--check writes nothing"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["rendr"], 2, 'unknown command "rendr"; did you mean "render"?'),
+        (["--frobnicate"], 2, "unrecognized arguments: --frobnicate"),
+        (["explain"], 2, "required: JOB"),
+        (["explain", "hyperopt-dqm"], 2, 'no job "hyperopt-dqm"; did you mean "hyperopt-dqn"?'),
+        (["preview", "--format", "xml"], 2, "invalid choice: 'xml'"),
+        (["--var", "REGISTRY"], 2, "--var REGISTRY: write NAME=VALUE"),
+        (["--var", "A-B=c"], 2, "--var A-B=c: write NAME=VALUE"),
+        (["--job", "nothing-*"], 3, 'no job matches "nothing-*"'),
+        (["--job", "hyperopt-dqm"], 3, 'did you mean "hyperopt-dqn"?'),
+        (["--job", "hyperopt-dqn", "--job", "kann"], 2, 'no job matches "kann"'),
+        (["-o", "no/such/folder/child.yml"], 2, "cannot be written (No such file or directory)"),
+        (["-o", "."], 2, "is not a regular file"),
+        (["-o", os.devnull], 2, "is not a regular file"),
+        (["-o", str(SHIPPED)], 2, "this is an input"),
+        (["-o", str(TEMPLATES / "tasks/hyperopt.yml.j2")], 2, "this is an input"),
+        (["--routing", "."], 2, "cannot be read (Is a directory)"),
+        (["--dry-run", "--check"], 2, "not allowed with argument"),
+    ],
+)
+def test_wrong_usage_gets_a_message_and_an_exit_code(
+    arguments: list[str], code: int, message: str, run: Callable[..., Result]
+) -> None:
+    result = run(*arguments)
+    assert result.code == code
+    assert message in result.err
+    assert "Traceback" not in result.err
+    assert result.out == ""
+
+
+def test_train_jobs_selects_like_job(
+    monkeypatch: pytest.MonkeyPatch, run: Callable[..., Result]
+) -> None:
+    monkeypatch.setenv("TRAIN_JOBS", " hyperopt-dqn,  *-tft ")
+    names = [job["name"] for job in json.loads(run("preview", "--format", "json").out)["jobs"]]
+    assert names == ["hyperopt-dqn", "hyperopt-tft", "train-validate-tft"]
+    names = [
+        job["name"]
+        for job in json.loads(run("preview", "--format", "json", "--job", "*-kan").out)["jobs"]
+    ]
+    assert names == ["hyperopt-kan", "train-validate-kan"], "--job wins over the variable"
+    monkeypatch.setenv("TRAIN_JOBS", "  ")
+    assert len(json.loads(run("preview", "--format", "json").out)["jobs"]) == 19
+    monkeypatch.setenv("TRAIN_JOBS", "$(touch x) `id`; rm -rf /")
+    assert run().code == 3
+    assert list(Path().iterdir()) == []
+
+
+def test_writing_replaces_the_file_in_one_step(run: Callable[..., Result]) -> None:
+    target = Path("real.yml")
+    target.write_text("old", encoding="utf-8")
+    target.chmod(0o640)
+    link = Path("child-pipeline.yml")
+    link.symlink_to(target)
+    assert run("--quiet").code == 0
+    assert link.is_symlink()
+    assert target.read_text(encoding="utf-8").startswith("# Written")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert sorted(path.name for path in Path().iterdir()) == ["child-pipeline.yml", "real.yml"]
+
+
+def test_a_new_file_gets_ordinary_permissions(run: Callable[..., Result]) -> None:
+    mask = os.umask(0o022)
+    try:
+        run("--quiet")
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE(Path("child-pipeline.yml").stat().st_mode) == 0o644
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, run: Callable[..., Result]
+) -> None:
+    Path("child-pipeline.yml").write_text("old", encoding="utf-8")
+
+    def fail(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    result = run("--quiet")
+    assert result.code == 2
+    assert "child-pipeline.yml: cannot be written (No space left on device)" in result.err
+    assert [path.name for path in Path().iterdir()] == ["child-pipeline.yml"]
+    assert Path("child-pipeline.yml").read_text(encoding="utf-8") == "old"
+
+
+def test_preview_as_text(run: Callable[..., Result]) -> None:
+    out = run("preview", "--source", "schedule", "--branch", "main").out
+    lines = out.splitlines()
+    assert lines[0].split("  ")[0] == "job"
+    row = next(line for line in lines if line.startswith("hyperopt-kan"))
+    for cell in ("supervised", "ci-training", "NVIDIA L40S", "1000m / 2000m", "16Gi / 40Gi", "15"):
+        assert cell in row
+    assert "19 jobs for a parent pipeline from schedule on main" in out
+    assert "ci-compile (NVIDIA L4): 3 jobs, 2 at once on each of at most 1 node, 0.79" in out
+
+
+def test_preview_as_json_and_markdown_say_the_same(run: Callable[..., Result]) -> None:
+    jobs = json.loads(run("preview", "--format", "json").out)["jobs"]
+    rows = [
+        line for line in run("preview", "--format", "markdown").out.splitlines() if line[:1] == "|"
+    ]
+    assert len(rows) == 2 + len(jobs) == 21
+    for row, job in zip(rows[2:], jobs, strict=True):
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert cells[0] == job["name"]
+        assert cells[4] == f"{job['requests']['cpu']} / {job['limits']['cpu']}"
+        assert cells[6] == str(job["epochs"])
+        assert cells[8] == job["resource_group"]
+
+
+def test_explain_shows_each_value_with_its_line_and_the_reason(run: Callable[..., Result]) -> None:
+    out = run("explain", "hyperopt-dqn", "--routing", SHIPPED).out
+    lines = SHIPPED.read_text(encoding="utf-8").splitlines()
+    epochs = next(line for line in out.splitlines() if line.startswith("epochs"))
+    number = int(epochs.split("routing.toml:")[1].split()[0])
+    assert lines[number - 1].startswith("epochs = 8")
+    assert "Why ci-compile: CPU-bound (environment simulation)" in out
+    assert "trains dqn on NVIDIA L4" in out
+    assert "2h 27m" in out
+
+
+def test_explain_as_json(run: Callable[..., Result]) -> None:
+    found = json.loads(run("explain", "train-validate-rl", "--format", "json").out)
+    values = {value["name"]: value for value in found["values"]}
+    assert found["reason"].startswith("CPU-bound")
+    assert values["pool"]["value"] == "ci-compile"
+    assert values["pool"]["key"] == "families.rl.pool"
+    assert values["rules[1]"]["key"] == "pipeline.rules[1]"
+    assert values["rules[1]"]["line"] != values["rules[0]"]["line"]
+
+
+def test_markdown_escapes_what_would_break_a_table(run: Callable[..., Result]) -> None:
+    out = run("explain", "hyperopt-dqn", "--format", "markdown").out
+    rule = next(line for line in out.splitlines() if "rules[2]" in line)
+    assert r'"web" \|\| $PARENT' in rule
+
+
+def test_a_reader_that_stops_early_is_no_error(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; '{sys.executable}' '{SCRIPT}' -o - --quiet | head -1"],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.startswith("# Written")
+    assert done.stderr == ""
+
+
+def test_output_is_utf8_whatever_the_locale_says(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, SCRIPT, "-o", "-", "--quiet", "--var", "REGISTRY=é"],
+        cwd=tmp_path, capture_output=True, check=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"},
+    )  # fmt: skip
+    assert 'REGISTRY: "é"' in done.stdout.decode("utf-8")
+
+
+def test_help_names_every_command_and_needs_no_third_party_import(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-S", SCRIPT, "--help"], cwd=tmp_path, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    for command in ("render", "preview", "explain", "schema"):
+        assert f"    {command} " in done.stdout
+    assert "exit codes:" in done.stdout
+
+
+def test_interrupting_ends_with_130(
+    monkeypatch: pytest.MonkeyPatch, run: Callable[..., Result]
+) -> None:
+    from gpu_pipeline import commands
+
+    def interrupt(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "run_preview", interrupt)
+    assert run("preview").code == 130

@@ -1,0 +1,293 @@
+"""gitlab-ci-local, a client that is not ours, lists and runs the pipelines with stand-in tools."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from .conftest import ROOT, Result
+
+CLIENT = ROOT / "tests/clients/node_modules/.bin/gitlab-ci-local"
+SECONDS = "120"
+
+
+def missing() -> str | None:
+    for tool in ("node", "rsync", "git"):
+        if shutil.which(tool) is None:
+            return f"{tool} is absent"
+    return None if CLIENT.exists() else "gitlab-ci-local is not installed (make test installs it)"
+
+
+pytestmark = [
+    pytest.mark.client,
+    pytest.mark.skipif(
+        missing() is not None and not os.environ.get("REQUIRE_CLIENTS"), reason=missing() or ""
+    ),
+]
+
+STAND_INS = {
+    "nvidia-smi": """
+case "$*" in
+  *query-gpu=name*) printf '%s\\n' "$FAKE_GPU" ;;
+  *) echo "nvidia-smi: $*" ;;
+esac""",
+    "trainer": """
+echo "trainer: $*"
+echo "$*" >> "$TRAINER_LOG"
+mkdir -p output && echo checkpoint > output/model.bin""",
+    # The parent's test job would run this suite again.
+    "make": 'echo "make: $*"',
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the client: its output without decoration, and what the trainer was asked."""
+
+    code: int
+    stdout: str
+    output: str
+    trained: list[str]
+
+    def lines_of(self, job: str) -> list[str]:
+        """What a job printed itself, without the commands that were echoed."""
+        found = re.findall(rf"(?:^|\s){re.escape(job)}\s+> (.*)", self.output)
+        return [line.strip() for line in found]
+
+
+class Client:
+    """gitlab-ci-local in a copy of the repository."""
+
+    def __init__(self, folder: Path) -> None:
+        self.repository = folder / "repository"
+        self.log = folder / "trainer.log"
+        self.tools = folder / "tools"
+        self.home = folder / "home"
+        self._copy_repository()
+        self.tools.mkdir()
+        for name, script in STAND_INS.items():
+            path = self.tools / name
+            path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+            path.chmod(0o755)
+        # Jobs would work under /builds; a relative folder is the job's own working folder.
+        settings = self.home / ".gitlab-ci-local" / "variables.yml"
+        settings.parent.mkdir(parents=True)
+        settings.write_text("global:\n  CI_PROJECT_DIR: .\n", encoding="utf-8")
+
+    def _copy_repository(self) -> None:
+        files = subprocess.run(
+            ["git", "ls-files", "-co", "--exclude-standard"],
+            cwd=ROOT, capture_output=True, text=True, check=True,
+        ).stdout.split("\n")  # fmt: skip
+        for name in filter(None, files):
+            if (ROOT / name).is_file():
+                (self.repository / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, self.repository / name)
+        for command in (
+            "init -q -b main",
+            "config user.name tester",
+            "config user.email tester@example.com",
+            "add -A",
+            "commit -q -m copy",
+            "remote add origin git@gitlab.example.com:team/training.git",
+            "update-ref refs/remotes/origin/main HEAD",
+            "symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/main",
+        ):
+            subprocess.run(["git", *command.split()], cwd=self.repository, check=True)
+
+    def __call__(self, *arguments: str, gpu: str = "NVIDIA L4") -> Run:
+        self.log.unlink(missing_ok=True)
+        path = [str(self.tools), str(Path(sys.executable).parent), os.environ["PATH"]]
+        environment = {
+            **os.environ,
+            "PATH": os.pathsep.join(path),
+            "HOME": str(self.home),
+            "NO_COLOR": "1",
+            "FAKE_GPU": gpu,
+            "TRAINER_LOG": str(self.log),
+        }
+        command = ["timeout", "-s", "KILL", SECONDS, "node", str(CLIENT), *arguments]
+        command += ["--ignore-predefined-vars", "CI_PIPELINE_SOURCE,CI_PROJECT_DIR"]
+        done = subprocess.run(
+            command, cwd=self.repository, env=environment, capture_output=True, text=True,
+            stdin=subprocess.DEVNULL, check=False,
+        )  # fmt: skip
+        trained = self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
+        return Run(
+            code=done.returncode,
+            stdout=done.stdout,
+            output=done.stdout + done.stderr,
+            trained=trained,
+        )
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Client:
+    return Client(tmp_path_factory.mktemp("client"))
+
+
+@pytest.fixture
+def child(client: Client, run: Callable[..., Result]) -> dict:
+    """The child of a training schedule, rendered into the client's repository."""
+    path = client.repository / "child-pipeline.yml"
+    options = ("--source", "schedule", "--branch", "main", "--var", "TRAIN_VALIDATE=true")
+    assert run("--quiet", "-o", path, *options).code == 0
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+RUN = ("--force-shell-executor", "--shell-isolation", "--file", "child-pipeline.yml")
+
+
+def test_the_client_lists_the_jobs_of_the_child(client: Client, child: dict) -> None:
+    found = client("--file", "child-pipeline.yml", "--list-json")
+    jobs = json.loads(found.stdout)
+    assert {job["name"] for job in jobs} == {
+        name for name in child if "script" in child[name] and not name.startswith(".")
+    }
+    assert {(job["when"], job["allow_failure"]) for job in jobs} == {("on_success", False)}
+
+
+def test_the_client_resolves_extends_to_what_was_meant(client: Client, child: dict) -> None:
+    found = client("--file", "child-pipeline.yml", "--preview")
+    preview = yaml.safe_load(found.stdout)
+    for name in ("hyperopt-dqn", "train-validate-tft"):
+        base = child[child[name]["extends"]]
+        assert preview[name]["variables"] == {**base["variables"], **child[name]["variables"]}
+        assert preview[name]["before_script"] == base["before_script"]
+        assert preview[name]["script"] == child[name]["script"]
+        assert preview[name]["tags"] == ["kapsule", "gpu"]
+
+
+@pytest.mark.parametrize(
+    ("job", "gpu", "marker", "command"),
+    [
+        (
+            "hyperopt-dqn",
+            "NVIDIA L4",
+            "gpu-route: family=rl pool=ci-compile gpu='NVIDIA L4' epochs=8 job=hyperopt-dqn",
+            "hyperopt --model dqn --epochs 8 --output ./output",
+        ),
+        (
+            "train-validate-tft",
+            "NVIDIA L40S",
+            "gpu-route: family=supervised pool=ci-training gpu='NVIDIA L40S' epochs=1 "
+            "job=train-validate-tft",
+            "train --model tft --epochs 1 --output ./output",
+        ),
+    ],
+)
+def test_a_job_on_the_right_gpu_says_its_route_and_trains(
+    job: str, gpu: str, marker: str, command: str, client: Client, child: dict
+) -> None:
+    found = client(*RUN, job, gpu=gpu)
+    assert found.code == 0, found.output
+    assert found.lines_of(job)[0] == marker
+    assert found.trained == [command]
+    artifact = client.repository / ".gitlab-ci-local/artifacts" / job / "output/model.bin"
+    assert artifact.read_text(encoding="utf-8") == "checkpoint\n"
+
+
+@pytest.mark.parametrize(
+    ("job", "gpu"),
+    [
+        ("hyperopt-dqn", "NVIDIA L40S"),
+        ("train-validate-tft", "NVIDIA L4"),
+        ("hyperopt-dqn", "NVIDIA L4\nNVIDIA L40S"),
+        ("hyperopt-dqn", ""),
+        ("train-validate-tft", "NVIDIA L40"),
+    ],
+)
+def test_a_job_on_the_wrong_gpu_fails_before_it_trains(
+    job: str, gpu: str, client: Client, child: dict
+) -> None:
+    found = client(*RUN, job, gpu=gpu)
+    assert found.code != 0
+    assert "gpu-route: wrong GPU: found" in found.output
+    assert found.trained == []
+
+
+def test_several_gpus_of_the_right_kind_pass(client: Client, child: dict) -> None:
+    assert client(*RUN, "hyperopt-dqn", gpu="NVIDIA L4\nNVIDIA L4").code == 0
+
+
+def test_stub_libraries_are_dropped_from_the_search_path(
+    client: Client, child: dict, tmp_path: Path
+) -> None:
+    path = client.repository / "child-pipeline.yml"
+    text = path.read_text(encoding="utf-8")
+    libraries = "/cuda/lib64/stubs:/usr/lib:/opt/stubs/:/lib"
+    show = "  script:\n    - 'echo \"libraries=$LD_LIBRARY_PATH\"'\n"
+    changed = text.replace("  script:\n", show).replace(
+        "  before_script:\n", f"  before_script:\n    - 'export LD_LIBRARY_PATH={libraries}'\n"
+    )
+    path.write_text(changed, encoding="utf-8")
+    assert "libraries=/usr/lib:/lib" in client(*RUN, "hyperopt-dqn").lines_of("hyperopt-dqn")
+
+
+def parent(client: Client, source: str, *variables: str, gpu: str) -> Run:
+    options = [part for v in variables for part in ("--variable", v)]
+    return client(
+        "--force-shell-executor", "--shell-isolation", "--variable", f"CI_PIPELINE_SOURCE={source}",
+        *options, gpu=gpu,
+    )  # fmt: skip
+
+
+def passed(found: Run) -> set[str]:
+    return set(re.findall(r"^ ?PASS\s+(.*\S)", found.output, re.MULTILINE))
+
+
+def test_a_schedule_runs_parent_and_child_end_to_end(client: Client) -> None:
+    found = parent(
+        client, "schedule", "TRAIN_VALIDATE=true", "TRAIN_JOBS=hyperopt-dqn train-validate-rl",
+        gpu="NVIDIA L4",
+    )  # fmt: skip
+    assert passed(found) == {
+        "test",
+        "generate-pipeline",
+        "train-scheduled",
+        "[train-scheduled] -> hyperopt-dqn",
+        "[train-scheduled] -> train-validate-rl",
+    }, found.output
+    assert sorted(found.trained) == [
+        "hyperopt --model dqn --epochs 8 --output ./output",
+        "train --model dqn --epochs 1 --output ./output",
+        "train --model ppo --epochs 1 --output ./output",
+    ]
+
+
+def test_a_schedule_on_the_wrong_gpu_trains_nothing(client: Client) -> None:
+    found = parent(
+        client, "schedule", "TRAIN_VALIDATE=true", "TRAIN_JOBS=hyperopt-dqn", gpu="NVIDIA L40S"
+    )
+    assert "generate-pipeline" in passed(found)
+    assert "[train-scheduled] -> hyperopt-dqn" not in passed(found)
+    assert found.trained == []
+
+
+def test_a_push_to_main_offers_buttons_and_trains_nothing(client: Client) -> None:
+    found = parent(client, "push", gpu="NVIDIA L4")
+    assert {"test", "generate-pipeline", "train-on-demand"} <= passed(found), found.output
+    assert "train-scheduled" not in passed(found)
+    assert found.trained == []
+
+
+def test_a_schedule_of_another_purpose_generates_nothing(client: Client) -> None:
+    found = parent(client, "schedule", "TRAIN_VALIDATE=false", gpu="NVIDIA L4")
+    assert passed(found) == {"test"}, found.output
+
+
+def test_a_merge_request_previews_and_triggers_nothing(client: Client) -> None:
+    found = parent(client, "merge_request_event", gpu="NVIDIA L4")
+    assert passed(found) == {"test", "preview-pipeline"}, found.output
+    assert "19 jobs for a parent pipeline from push on main" in found.output
+    assert found.trained == []

@@ -1,0 +1,111 @@
+"""Where the parent's context comes from."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpu_pipeline.context import Context, build_context
+from gpu_pipeline.errors import UsageError
+
+from .conftest import SHIPPED, Result
+
+CAPTURE = ("REGISTRY", "TRAIN_VALIDATE")
+CI = {"CI_PIPELINE_SOURCE": "schedule", "CI_COMMIT_BRANCH": "main", "TRAIN_VALIDATE": "true"}
+
+
+def build(environment: dict[str, str], **options: object) -> Context:
+    return build_context(environment, CAPTURE, **({"overrides": {}} | options))  # type: ignore[arg-type]
+
+
+def test_in_ci_everything_comes_from_the_environment() -> None:
+    context = build(CI, current_branch="detached")
+    assert context == Context(
+        source="schedule", branch="main", variables={"TRAIN_VALIDATE": "true"}
+    )
+
+
+def test_options_win_over_the_environment() -> None:
+    context = build(CI, source="push", branch="next", overrides={"TRAIN_VALIDATE": "false"})
+    assert context == Context(source="push", branch="next", variables={"TRAIN_VALIDATE": "false"})
+
+
+def test_outside_ci_the_source_is_web_on_the_current_branch() -> None:
+    assert build({}, current_branch="topic") == Context(source="web", branch="topic", variables={})
+
+
+def test_a_merge_request_has_no_branch() -> None:
+    context = build({"CI_PIPELINE_SOURCE": "merge_request_event"}, current_branch="topic")
+    assert context.branch is None
+
+
+def test_empty_and_unset_differ() -> None:
+    assert build({"TRAIN_VALIDATE": ""}).variables == {"TRAIN_VALIDATE": ""}
+    assert build({}).variables == {}
+
+
+def test_a_source_that_gitlab_may_add_later_is_taken_from_the_environment() -> None:
+    assert build({"CI_PIPELINE_SOURCE": "new_kind"}).source == "new_kind"
+
+
+@pytest.mark.parametrize(
+    ("environment", "options", "message"),
+    [
+        ({}, {"source": "schedul"}, 'did you mean "schedule"'),
+        ({}, {"overrides": {"TRAIN_VALIDAT": "true"}}, 'did you mean "TRAIN_VALIDATE"'),
+        ({"CI_PIPELINE_SOURCE": "a\nb: c"}, {}, "no pipeline source"),
+        ({"CI_PIPELINE_SOURCE": ""}, {}, "no pipeline source"),
+        ({"REGISTRY": "a\udcff"}, {}, "REGISTRY is not valid UTF-8"),
+        ({"REGISTRY": "a\x00"}, {}, "NUL"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    environment: dict[str, str], options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        build(environment, **options)
+
+
+def test_the_branch_is_that_of_the_routings_repository(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    routing = repository / "routing.toml"
+    routing.write_bytes(SHIPPED.read_bytes())
+    assert '"branch": null' in run("preview", "--format", "json", "--routing", routing).out
+    subprocess.run(["git", "init", "-q", "-b", "topic", str(repository)], check=True)
+    assert '"branch": "topic"' in run("preview", "--format", "json", "--routing", routing).out
+
+
+def test_the_child_carries_source_and_captured_variables(
+    monkeypatch: pytest.MonkeyPatch, run: Callable[..., Result]
+) -> None:
+    for name, value in CI.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("REGISTRY", "registry.example.com/$TEAM")
+    monkeypatch.setenv("UNRELATED", "not captured")
+    result = run("-o", "-")
+    assert result.err == ""
+    variables = yaml.safe_load(result.out)["variables"]
+    assert variables.pop("ROUTE_FINGERPRINT")
+    assert variables == {
+        "PARENT_PIPELINE_SOURCE": "schedule",
+        "REGISTRY": {"value": "registry.example.com/$TEAM", "expand": False},
+        "TRAIN_VALIDATE": "true",
+    }
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_an_image_without_its_registry_is_pointed_out(
+    value: str | None, monkeypatch: pytest.MonkeyPatch, run: Callable[..., Result]
+) -> None:
+    if value is not None:
+        monkeypatch.setenv("REGISTRY", value)
+    assert "the image uses ${REGISTRY}, which is not set here" in run("-o", "-").err
+    assert run("-o", "-", "--quiet").err == ""
+    assert run("-o", "-", "--var", "REGISTRY=r.example.com").err == ""

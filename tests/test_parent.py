@@ -1,0 +1,61 @@
+"""The parent pipeline in .gitlab-ci.yml does what the design asks of it."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from .conftest import ROOT
+
+PARENT = yaml.safe_load((ROOT / ".gitlab-ci.yml").read_text(encoding="utf-8"))
+TRIGGERS = ["train-scheduled", "train-on-demand"]
+
+
+def test_the_stages_are_test_generate_train() -> None:
+    assert PARENT["stages"] == ["test", "generate", "train"]
+
+
+@pytest.mark.parametrize("name", TRIGGERS)
+def test_a_trigger_job_starts_the_child_and_passes_nothing_on(name: str) -> None:
+    job = PARENT[name]
+    base = PARENT[job["extends"]]
+    assert job["trigger"]["include"] == [
+        {"artifact": "child-pipeline.yml", "job": "generate-pipeline"}
+    ]
+    assert job["trigger"]["forward"] == {"yaml_variables": False, "pipeline_variables": False}
+    assert base["inherit"] == {"variables": False}
+    assert base["needs"] == ["generate-pipeline"]
+    assert "variables" not in {**base, **job}
+
+
+def test_only_the_scheduled_trigger_waits_for_the_child() -> None:
+    assert PARENT["train-scheduled"]["trigger"]["strategy"] == "depend"
+    assert "strategy" not in PARENT["train-on-demand"]["trigger"]
+
+
+def test_the_generate_job_keeps_only_the_child_for_a_month() -> None:
+    job = PARENT["generate-pipeline"]
+    base = PARENT[job["extends"]]
+    assert base["artifacts"] == {"paths": ["child-pipeline.yml"], "expire_in": "1 month"}
+    assert job["script"][0] == "python generate_pipeline.py render"
+
+
+def test_a_child_is_generated_exactly_when_one_is_triggered() -> None:
+    generate = {rule["if"] for rule in PARENT["generate-pipeline"]["rules"]}
+    triggered = {rule["if"] for name in TRIGGERS for rule in PARENT[name]["rules"]}
+    assert generate == triggered
+
+
+def test_a_merge_request_renders_and_previews_but_triggers_nothing() -> None:
+    job = PARENT["preview-pipeline"]
+    assert [rule["if"] for rule in job["rules"]] == ['$CI_PIPELINE_SOURCE == "merge_request_event"']
+    commands = [line.split()[2] for line in job["script"]]
+    assert commands == ["render", "preview"]
+
+
+def test_the_form_of_run_pipeline_explains_itself() -> None:
+    for name in ("TRAIN_VALIDATE", "TRAIN_JOBS", "REGISTRY"):
+        assert PARENT["variables"][name]["description"]
+    assert PARENT["variables"]["TRAIN_VALIDATE"]["options"] == ["false", "true"]
+    assert PARENT["variables"]["TRAIN_VALIDATE"]["value"] == "false"
+    assert PARENT["variables"]["TRAIN_JOBS"]["value"] == ""
