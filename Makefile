@@ -40,12 +40,13 @@ $(VENV)/dev: requirements.txt requirements-dev.txt | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
-# gitlab-ci-local runs the pipelines for real. Without npm its tests are skipped, with the reason.
+# gitlab-ci-local runs the pipelines for real. Without it its tests are skipped, with the reason.
+NPM_INSTALL := npm install --no-audit --no-fund --no-package-lock --loglevel=error \
+  --fetch-retries=1 --fetch-timeout=30000
+
 $(CLIENTS)/installed: $(CLIENTS)/package.json
-	@if command -v npm >/dev/null; then \
-	  npm install --prefix $(CLIENTS) --no-audit --no-fund --no-package-lock --loglevel=error; \
-	  touch $@; \
-	else echo "npm is absent: the tests with gitlab-ci-local will be skipped" >&2; fi
+	@if $(NPM_INSTALL) --prefix $(CLIENTS); then touch $@; \
+	else echo "npm is absent or failed: the tests with gitlab-ci-local will be skipped" >&2; fi
 
 clean:
 	rm -rf $(VENV) $(CLIENTS)/node_modules $(CLIENTS)/installed child-pipeline.yml
