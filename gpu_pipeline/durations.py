@@ -1,47 +1,81 @@
-"""Durations as GitLab spells them in `timeout`: "12h", "1h 30m", "90 minutes"."""
+"""Durations such as "12h", "1h 30m" or "90 minutes", as GitLab reads them (chronic_duration)."""
 
 from __future__ import annotations
 
 import re
 
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_WORDS = {
-    word: seconds
-    for letter, words in {
-        "s": "s sec secs second seconds",
-        "m": "m min mins minute minutes",
-        "h": "h hr hrs hour hours",
-        "d": "d day days",
-        "w": "w week weeks",
-    }.items()
-    for seconds in [_SECONDS[letter]]
-    for word in words.split()
+UNITS = {
+    **dict.fromkeys(("seconds", "second", "secs", "sec", "s"), 1),
+    **dict.fromkeys(("minutes", "minute", "mins", "min", "m"), 60),
+    **dict.fromkeys(("hours", "hour", "hrs", "hr", "h"), 3_600),
+    **dict.fromkeys(("days", "day", "dy", "d"), 86_400),
+    **dict.fromkeys(("weeks", "week", "wks", "wk", "w"), 7 * 86_400),
+    **dict.fromkeys(("months", "month", "mos", "mo"), 30 * 86_400),
+    **dict.fromkeys(("years", "year", "yrs", "yr", "y"), 365 * 86_400),
 }
-_PART = re.compile(r"\s*([0-9]{1,9})\s*([a-z]+)\s*")
 # GitLab refuses a job timeout above one month (doc/ci/yaml: timeout).
-MAX_TIMEOUT_SECONDS = 30 * _SECONDS["d"]
+MAX_TIMEOUT_SECONDS = UNITS["month"]
+
+_JOINING_WORDS = {"and", "with", "plus"}
+_NUMBER = re.compile(r"[0-9]*\.?[0-9]+")
+_CLOCK = re.compile(rf"{_NUMBER.pattern}(?::{_NUMBER.pattern})+")
+_CLOCK_UNITS = ("s", "m", "h", "d", "mo", "y")
+_WITH_UNITS = re.compile(r"(?:\s*[0-9]{1,9}\s*[a-z]+)+\s*")
 
 
 class DurationError(ValueError):
-    """The text is not a duration with units."""
+    """The text is not a duration whose every number has its unit."""
 
 
 def parse_duration(text: str) -> int:
-    """Seconds of a duration such as "1h 30m". Raises DurationError.
+    """Seconds of a duration such as "1h 30m".
 
-    Only whole numbers with a unit are taken: GitLab reads a bare "90" as seconds, which nobody
-    means, and its parser guesses at anything else.
+    Stricter than GitLab, which takes a bare "90" for seconds, a thing nobody means. Raises
+    DurationError.
     """
-    total = position = 0
-    while position < len(text):
-        part = _PART.match(text, position)
-        if part is None or part[2] not in _WORDS:
-            break
-        total += int(part[1]) * _WORDS[part[2]]
-        position = part.end()
-    if position < len(text) or not total:
+    seconds = seconds_in(text) if _WITH_UNITS.fullmatch(text) else None
+    if seconds is None:
         raise DurationError(f'"{text}" is not a duration; write for example "12h" or "1h 30m"')
-    return total
+    return int(seconds)
+
+
+def seconds_in(text: str) -> float | None:
+    """The number of seconds, more than 0, that GitLab reads, or None if `text` is no duration.
+
+    A number without a unit is in seconds; `1:30` is minutes and seconds. Numbers that are spelt
+    out, which GitLab would take, are not understood.
+    """
+    words = _words(text)
+    if words is None:
+        return None
+    total = 0.0
+    for word, following in zip(words, [*words[1:], "s"], strict=True):
+        if _NUMBER.fullmatch(word):
+            total += float(word) * UNITS.get(following, 0)
+    return total or None
+
+
+def _words(text: str) -> list[str] | None:
+    """Numbers and units in turn, or None if there is anything else in `text`."""
+    text = _without_colons(text.lower())
+    words = []
+    for spaced in _NUMBER.sub(r" \g<0> ", text).split():
+        word = spaced.removeprefix(",").removesuffix(",")
+        if _NUMBER.fullmatch(word) or word in UNITS:
+            words.append(word)
+        elif word not in _JOINING_WORDS:
+            return None
+    return ["1", *words] if words and words[0] in UNITS else words
+
+
+def _without_colons(text: str) -> str:
+    """`text`, with `2:30` spelt as `2m 30s`."""
+    clock = text.replace(" ", "")
+    parts = clock.split(":")
+    if not _CLOCK.fullmatch(clock) or len(parts) > len(_CLOCK_UNITS):
+        return text
+    units = reversed(_CLOCK_UNITS[: len(parts)])
+    return " ".join(part + unit for part, unit in zip(parts, units, strict=True))
 
 
 def format_duration(seconds: float) -> str:
