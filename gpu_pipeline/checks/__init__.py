@@ -1,0 +1,1 @@
+"""Findings: where GitLab, the runner or the cluster would do something else than was meant."""

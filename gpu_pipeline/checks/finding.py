@@ -1,0 +1,45 @@
+"""What a check says: a code, how bad it is, where it stands, why, and what to do."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Severity(enum.StrEnum):
+    """How bad a finding is. An error fails, or does something else than was meant."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Place:
+    """Where a finding stands: a file and line (from 1), a job and a key of it, as far as known."""
+
+    file: str
+    line: int = 0
+    job: str = ""
+    key: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        subject = f"{self.job}:{self.key}" if self.job and self.key else self.job or self.key
+        return f"{where}: {subject}" if subject else where
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One finding; `code` is stable and has its page in docs/findings."""
+
+    code: str
+    severity: Severity
+    place: Place
+    message: str
+    fix: str
+
+    @property
+    def sort_key(self) -> tuple[Place, str, str]:
+        """Findings are shown in the order of files and lines."""
+        return self.place, self.code, self.message

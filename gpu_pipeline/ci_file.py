@@ -1,0 +1,184 @@
+"""A GitLab CI file as a tree whose every value knows its line.
+
+Anchors and merge keys are worked in; `!reference` stays a `Reference` until `ci_jobs` resolves it.
+Lines travel with the values, so that a rule which a job inherits is still found where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import yaml
+
+from gpu_pipeline.yaml_text import YamlError
+
+_MAX_NODES = 200_000
+_MERGE = "tag:yaml.org,2002:merge"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """`!reference [job, key, …]`, not yet resolved."""
+
+    path: tuple[str, ...]
+
+
+Scalar = object
+"""str, int, float, bool, None, a date, bytes, or a Reference."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """One YAML value: a dict or list of further ones, or a scalar; `line` counts from 1.
+
+    For a value of a mapping, `line` is that of its key. `bare` is the text of a scalar that was
+    written without quotes, None for any other value.
+    """
+
+    value: dict[str, Tree] | list[Tree] | Scalar
+    line: int
+    bare: str | None = None
+
+    def get(self, *path: str | int) -> Tree | None:
+        """The tree at `path` below this one, or None when there is none."""
+        tree = self
+        for part in path:
+            below: Tree | None = None
+            if isinstance(tree.value, dict) and isinstance(part, str):
+                below = tree.value.get(part)
+            elif isinstance(tree.value, list) and isinstance(part, int) and part < len(tree.value):
+                below = tree.value[part]
+            if below is None:
+                return None
+            tree = below
+        return tree
+
+    def items(self) -> Iterator[tuple[str, Tree]]:
+        """The entries of a mapping; nothing for any other value."""
+        if isinstance(self.value, dict):
+            yield from self.value.items()
+
+    def plain(self) -> object:
+        """The value as plain dicts, lists and scalars."""
+        if isinstance(self.value, dict):
+            return {key: tree.plain() for key, tree in self.value.items()}
+        if isinstance(self.value, list):
+            return [tree.plain() for tree in self.value]
+        return self.value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duplicate:
+    """A key that stands twice in one mapping; GitLab takes the last one without a word."""
+
+    key: str
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CiFile:
+    """A parsed CI file. `odd_keys` are the lines of keys that are no text, such as `1:`."""
+
+    name: str
+    root: Tree
+    duplicates: tuple[Duplicate, ...]
+    odd_keys: tuple[Duplicate, ...]
+
+
+def parse_ci_file(text: str, name: str) -> CiFile:
+    """The tree of a CI file. Raises YamlError for a text that is not one YAML mapping."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+    try:
+        node = loader.get_single_node()
+        builder = _Builder(loader)
+        root = builder.tree(node, 1) if node is not None else Tree(value={}, line=1)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        message = " ".join(filter(None, (error.context, error.problem)))
+        raise YamlError(message, mark.line + 1 if mark else 1) from None
+    except yaml.reader.ReaderError as error:
+        line = text.encode("utf-8", "replace")[: error.position].count(b"\n") + 1
+        raise YamlError(error.reason, line) from None
+    except ValueError as error:  # an impossible date, such as 2024-02-31
+        raise YamlError(str(error), 1) from None
+    except RecursionError:
+        raise YamlError("the values are nested too deeply", 1) from None
+    finally:
+        loader.dispose()
+    if not isinstance(root.value, dict):
+        raise YamlError("the file is not a mapping of keys", root.line)
+    return CiFile(
+        name=name,
+        root=root,
+        duplicates=tuple(builder.duplicates) if node is not None else (),
+        odd_keys=tuple(builder.odd_keys) if node is not None else (),
+    )
+
+
+class _Builder:
+    """Turns YAML nodes into trees; a node that an alias repeats is built each time it is used."""
+
+    def __init__(self, loader: yaml.SafeLoader) -> None:
+        self._loader = loader
+        self._open: set[int] = set()
+        self._count = 0
+        self.duplicates: list[Duplicate] = []
+        self.odd_keys: list[Duplicate] = []
+
+    def tree(self, node: yaml.Node, line: int) -> Tree:
+        self._count += 1
+        if id(node) in self._open:
+            raise YamlError("an alias refers to the value it stands in", line)
+        if self._count > _MAX_NODES:
+            raise YamlError("the aliases make this file too large", line)
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, line)
+        self._open.add(id(node))
+        try:
+            if node.tag == "!reference":
+                return Tree(value=self._reference(node), line=line)
+            if isinstance(node, yaml.SequenceNode):
+                items = [self.tree(item, item.start_mark.line + 1) for item in node.value]
+                return Tree(value=items, line=line)
+            if isinstance(node, yaml.MappingNode):
+                return Tree(value=self._mapping(node), line=line)
+        finally:
+            self._open.discard(id(node))
+        raise YamlError(f"a value of an unknown kind: {node.tag}", line)
+
+    def _scalar(self, node: yaml.ScalarNode, line: int) -> Tree:
+        value = self._loader.construct_object(node)
+        return Tree(value=value, line=line, bare=None if node.style else str(node.value))
+
+    def _reference(self, node: yaml.Node) -> Reference:
+        if not isinstance(node, yaml.SequenceNode):
+            raise YamlError("!reference takes a list of names", node.start_mark.line + 1)
+        return Reference(path=tuple(str(item.value) for item in node.value))
+
+    def _mapping(self, node: yaml.MappingNode) -> dict[str, Tree]:
+        merged: dict[str, Tree] = {}
+        own: dict[str, Tree] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if key_node.tag == _MERGE:
+                merged = {**self._merged(value_node), **merged}
+                continue
+            key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
+            if not isinstance(self._loader.construct_object(key_node, deep=True), str):
+                self.odd_keys.append(Duplicate(key=str(key), line=line))
+            if str(key) in own:
+                self.duplicates.append(Duplicate(key=str(key), line=line))
+            own[str(key)] = self.tree(value_node, line)
+        return {**merged, **own}
+
+    def _merged(self, node: yaml.Node) -> dict[str, Tree]:
+        """What `<<` brings in: a mapping, or several of which the first wins."""
+        sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        merged: dict[str, Tree] = {}
+        for source in reversed(sources):
+            tree = self.tree(source, source.start_mark.line + 1)
+            if not isinstance(tree.value, dict):
+                raise YamlError("<< takes a mapping", tree.line)
+            merged |= tree.value
+        return merged
