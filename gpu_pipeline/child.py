@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpu_pipeline.context import Context
 from gpu_pipeline.jobs import Job, Values
 from gpu_pipeline.queueing import longest_first, resource_groups
-from gpu_pipeline.routing_model import Pool
+from gpu_pipeline.routing_model import Pipeline, Pool
 from gpu_pipeline.yaml_text import Plain
 
 
@@ -47,40 +47,74 @@ class ChildJob:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Notice:
+    """The one job of a child that has nothing to run: it prints `lines`, the reason."""
+
+    name: str
+    lines: tuple[str, ...]
+    settings: Mapping[str, Plain]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Child:
-    """The whole child pipeline."""
+    """The whole child pipeline: bases and jobs, or a notice instead."""
 
     name: str
     stages: tuple[str, ...]
+    capture: tuple[str, ...]
     variables: Mapping[str, Plain]
     bases: tuple[HiddenBase, ...]
     jobs: tuple[ChildJob, ...]
+    notice: Notice | None = None
 
 
 def plan_child(
-    jobs: Sequence[Job], context: Context, *, queue: str | None, fingerprint: str
+    jobs: Sequence[Job], context: Context, *, pipeline: Pipeline, fingerprint: str
 ) -> Child:
     """The child pipeline of `jobs` under the parent that `context` describes.
 
-    `queue` is the pipeline's own setting; `fingerprint` identifies routing and templates.
+    `fingerprint` identifies routing and templates.
     """
     ordered = longest_first(jobs)
-    groups = resource_groups(ordered, queue)
+    groups = resource_groups(ordered, pipeline.queue)
+    capture = pipeline.capture or ()
     names = _base_names(jobs)
     bases = {name: _hidden_base(job, name) for job in ordered for name in [names[_key(job)]]}
     return Child(
         name=f"GPU training (parent: {context.source})",
         stages=tuple(dict.fromkeys(job.stage.value for job in ordered)),
-        variables={
-            "PARENT_PIPELINE_SOURCE": context.source,
-            **{name: _literal(value) for name, value in context.variables.items()},
-            "ROUTE_FINGERPRINT": fingerprint,
-        },
+        capture=capture,
+        variables=child_variables(context, capture=capture, fingerprint=fingerprint),
         bases=tuple(bases.values()),
         jobs=tuple(
             _child_job(job, bases[names[_key(job)]], groups.get(job.name)) for job in ordered
         ),
     )
+
+
+def child_variables(
+    context: Context, *, capture: Sequence[str], fingerprint: str
+) -> dict[str, Plain]:
+    """The child's own `variables`: what it cannot learn from GitLab about its parent."""
+    captured = {name: context.variables[name] for name in capture if name in context.variables}
+    return {
+        "PARENT_PIPELINE_SOURCE": context.source,
+        **{name: _literal(value) for name, value in captured.items()},
+        "ROUTE_FINGERPRINT": fingerprint,
+    }
+
+
+def nothing_to_run(child: Child, pipeline: Pipeline, reason: str) -> Child:
+    """A child that GitLab accepts although no job is left: one small job that says why."""
+    settings: dict[str, Plain] = {
+        "stage": child.stages[0],
+        "image": "busybox:stable",
+        **({"tags": pipeline.tags} if pipeline.tags else {}),
+        "variables": {"GIT_STRATEGY": "none"},
+    }
+    lines = tuple(reason.splitlines())
+    notice = Notice(name="nothing-to-run", lines=lines, settings=settings)
+    return replace(child, bases=(), jobs=(), notice=notice)
 
 
 def _key(job: Job) -> tuple[str, str, str]:
@@ -155,9 +189,7 @@ def _keys(values: Values) -> dict[str, Plain]:
     if values.tags:
         keys["tags"] = values.tags.value
     if values.rules:
-        keys["rules"] = [
-            rule.model_dump(by_alias=True, exclude_none=True) for rule in values.rules.value
-        ]
+        keys["rules"] = [rule.as_yaml() for rule in values.rules.value]
     return keys
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from gpu_pipeline.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, GeneratorError, RoutingError
+from gpu_pipeline.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, GeneratorError
 from gpu_pipeline.names import did_you_mean
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = _parse(arguments)
         return _run(options)
     except GeneratorError as error:
-        print(error if isinstance(error, RoutingError) else f"error: {error}", file=sys.stderr)
+        print(f"{error.prefix}{error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -61,6 +61,7 @@ class _Parser(argparse.ArgumentParser):
 _COMMANDS = {
     "render": "write the child pipeline (this is what runs without a command)",
     "preview": "list the jobs: where each runs and with what",
+    "eval": "say whether GitLab takes an expression of rules:if for true",
     "explain": "show each value of a job and the line it comes from",
     "schema": "print the JSON schema of routing.toml, for editors",
 }
@@ -81,6 +82,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     for name in ("render", "preview", "explain"):
         _add_common(parsers[name])
     _add_render(parsers["render"])
+    _add_preview(parsers["preview"])
+    _add_eval(parsers["eval"])
     parsers["explain"].add_argument("job_name", metavar="JOB", help="name of a job")
     for name in ("preview", "explain"):
         parsers[name].add_argument(
@@ -119,10 +122,32 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors on stderr")
 
 
+def _add_preview(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--all", action="store_true",
+        help="a matrix over every kind of parent pipeline, those of routing.toml included",
+    )  # fmt: skip
+    parser.add_argument(
+        "--why", metavar="JOB", help="why the job runs or not: every rule and what it read"
+    )
+
+
+def _add_eval(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("expression", metavar="EXPR", help="such as '$A == \"1\" && $B =~ /^v/'")
+    parser.add_argument(
+        "--var", metavar="NAME=VALUE", action="append", default=[], dest="variables",
+        help="value of a variable; one that is not given is undefined; repeatable",
+    )  # fmt: skip
+
+
 def _add_render(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", default="child-pipeline.yml",
         help="default: child-pipeline.yml in the current folder; - is stdout",
+    )  # fmt: skip
+    parser.add_argument(
+        "--when-empty", choices=("error", "noop"), default="error",
+        help="if nothing would run: exit 3 (default), or write a child whose one job says why",
     )  # fmt: skip
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--dry-run", action="store_true", help="print, and write nothing")

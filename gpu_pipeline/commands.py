@@ -1,42 +1,27 @@
-"""What each command does: read, decide, and hand the result to a file or to a report."""
+"""What each command does: load, decide, and hand the result to a file or to a report."""
 
 from __future__ import annotations
 
 import argparse
 import difflib
 import json
-import re
-import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_pipeline import render as templating
-from gpu_pipeline import report
-from gpu_pipeline.child import plan_child, unset_variables
-from gpu_pipeline.context import Context, build_context
-from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
-from gpu_pipeline.files import display, read_bytes, write_atomically
-from gpu_pipeline.jobs import Job
-from gpu_pipeline.names import VARIABLE_NAME, did_you_mean
+from gpu_pipeline import report, report_rules
+from gpu_pipeline.checks.rendering import check_before_writing
+from gpu_pipeline.child import Child, nothing_to_run, unset_variables
+from gpu_pipeline.contexts import parent_contexts
+from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, NothingToRunError, UsageError
+from gpu_pipeline.files import display, write_atomically
+from gpu_pipeline.loading import Loaded, assignments, load, note, show
+from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.outcomes import outcome_of
 from gpu_pipeline.queueing import longest_first, resource_groups
-from gpu_pipeline.resolve import resolve_jobs
-from gpu_pipeline.routing import read_routing
-from gpu_pipeline.routing_checks import check_routing
+from gpu_pipeline.rules import RuleSyntaxError, evaluate
 from gpu_pipeline.schema import routing_schema
-from gpu_pipeline.selection import select_jobs
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Loaded:
-    """Everything read from disk and environment, checked and resolved."""
-
-    all_jobs: list[Job]
-    jobs: list[Job]
-    queue: str | None
-    context: Context
-    fingerprint: str
 
 
 def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
@@ -44,24 +29,16 @@ def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> i
     output = None if options.output == "-" or options.dry_run else Path(options.output)
     if output and output.resolve() in _inputs(options):
         raise UsageError(f"-o {options.output}: this is an input; choose another file")
-    loaded = _load(options, environment)
-    child = plan_child(
-        loaded.jobs, loaded.context, queue=loaded.queue, fingerprint=loaded.fingerprint
-    )
-    for name in unset_variables(child):
-        _note(
-            options,
-            f"warning: the image uses ${{{name}}}, which is not set here; unless the project sets "
-            f"it, jobs cannot pull their image (for this render: --var {name}=VALUE)",
-        )
+    loaded = load(options, environment)
+    child = _child_to_render(options, loaded)
     text = templating.render(child, options.templates)
-    if options.check and output:
+    if options.check:
         return _compare(output, text)
     if output is None:
         sys.stdout.buffer.write(text.encode("utf-8"))
         return EXIT_OK
     write_atomically(output, text)
-    _note(
+    note(
         options,
         f"wrote {display(output)}: {report.count(len(child.jobs), 'job')} "
         f"for a parent pipeline from {loaded.context.source}",
@@ -69,70 +46,74 @@ def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> i
     return EXIT_OK
 
 
+def _child_to_render(options: argparse.Namespace, loaded: Loaded) -> Child:
+    """The child, unless GitLab would refuse it; warnings go to stderr."""
+    child = loaded.child()
+    outcome = outcome_of(child, loaded.context)
+    for finding in check_before_writing(loaded, child, outcome):
+        note(options, str(finding))
+    for name in unset_variables(child):
+        note(
+            options,
+            f"warning: the image uses ${{{name}}}, which is not set here; unless the project sets "
+            f"it, jobs cannot pull their image (for this render: --var {name}=VALUE)",
+        )
+    if not outcome.is_empty:
+        return child
+    reason = report_rules.why_empty(outcome, loaded.jobs)
+    if options.when_empty == "error":
+        raise NothingToRunError(reason)
+    note(options, f"note: {reason}")
+    return nothing_to_run(child, loaded.pipeline, reason)
+
+
 def run_preview(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    """Print the table of jobs."""
-    loaded = _load(options, environment)
-    groups = resource_groups(loaded.jobs, loaded.queue)
+    """Print the table of jobs, the matrix over all kinds of parent, or why a job runs or not."""
+    loaded = load(options, environment)
+    contexts = parent_contexts(loaded.routing) if options.all else [loaded.context]
+    outcomes = [outcome_of(loaded.child(context), context) for context in contexts]
     jobs = longest_first(loaded.jobs)
-    _print(report.preview(jobs, groups, loaded.context, options.format))
+    if options.why:
+        _known_job(options.why, [job.name for job in loaded.jobs])
+        job = next(job for job in jobs if job.name == options.why)
+        show(report_rules.why(job, outcomes, options.format))
+    elif options.all:
+        show(report_rules.matrix(outcomes, options.format))
+    else:
+        groups = resource_groups(loaded.jobs, loaded.pipeline.queue)
+        show(report.preview(jobs, groups, outcomes[0], options.format))
     return EXIT_OK
 
 
 def run_explain(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Print the values of one job and their origins."""
-    loaded = _load(options, environment)
+    loaded = load(options, environment)
     jobs = {job.name: job for job in loaded.all_jobs}
-    job = jobs.get(options.job_name)
-    if job is None:
-        raise UsageError(f'no job "{options.job_name}"{did_you_mean(options.job_name, jobs)}')
-    groups = resource_groups(loaded.all_jobs, loaded.queue)
-    _print(report.explain(job, groups, options.format))
+    _known_job(options.job_name, list(jobs))
+    groups = resource_groups(loaded.all_jobs, loaded.pipeline.queue)
+    show(report.explain(jobs[options.job_name], groups, options.format))
+    return EXIT_OK
+
+
+def run_eval(options: argparse.Namespace, _environment: Mapping[str, str]) -> int:
+    """Print whether GitLab takes an expression of rules:if for true."""
+    try:
+        value = evaluate(options.expression, assignments(options.variables))
+    except RuleSyntaxError as error:
+        raise UsageError(str(error)) from None
+    show("true" if value else "false")
     return EXIT_OK
 
 
 def run_schema(_options: argparse.Namespace, _environment: Mapping[str, str]) -> int:
     """Print the JSON schema of routing.toml."""
-    _print(json.dumps(routing_schema(), indent=2))
+    show(json.dumps(routing_schema(), indent=2))
     return EXIT_OK
 
 
-def _load(options: argparse.Namespace, environment: Mapping[str, str]) -> _Loaded:
-    templates: Path = options.templates
-    if not (templates / "child-pipeline.yml.j2").is_file():
-        raise UsageError(
-            f"{display(templates)}: holds no child-pipeline.yml.j2; "
-            "--templates names another folder"
-        )
-    data = read_bytes(options.routing, "--routing")
-    routing, problems = read_routing(data, display(options.routing))
-    check_routing(
-        routing,
-        problems,
-        bases=templating.template_names(templates, "bases"),
-        tasks=templating.template_names(templates, "tasks"),
-    )
-    jobs = resolve_jobs(routing, problems)
-    problems.raise_if_any()
-    pipeline = routing.pipeline
-    context = build_context(
-        environment,
-        (pipeline and pipeline.capture) or (),
-        source=options.source,
-        branch=options.branch,
-        overrides=_overrides(options.variables),
-        current_branch=_git_branch(options.routing.resolve().parent),
-    )
-    globs = options.globs or re.split(r"[\s,]+", environment.get("TRAIN_JOBS", ""))
-    selected, added = select_jobs(jobs, [glob for glob in globs if glob])
-    if added:
-        _note(options, f"note: added because a selected job needs them: {', '.join(added)}")
-    return _Loaded(
-        all_jobs=jobs,
-        jobs=selected,
-        queue=pipeline.queue if pipeline else None,
-        context=context,
-        fingerprint=templating.fingerprint(data, templates),
-    )
+def _known_job(name: str, names: list[str]) -> None:
+    if name not in names:
+        raise UsageError(f'no job "{name}"{did_you_mean(name, names)}')
 
 
 def _inputs(options: argparse.Namespace) -> set[Path]:
@@ -140,50 +121,23 @@ def _inputs(options: argparse.Namespace) -> set[Path]:
     return templates | {options.routing.resolve()}
 
 
-def _overrides(assignments: list[str]) -> dict[str, str]:
-    overrides = {}
-    for assignment in assignments:
-        name, equals, value = assignment.partition("=")
-        if not equals or not VARIABLE_NAME.fullmatch(name):
-            raise UsageError(f'--var {assignment}: write NAME=VALUE, for example "REGISTRY=local"')
-        overrides[name] = value
-    return overrides
-
-
-def _git_branch(folder: Path) -> str | None:
-    """The branch checked out in `folder`; None without git, a repository or a branch."""
-    command = ["git", "-C", str(folder), "symbolic-ref", "--quiet", "--short", "HEAD"]
-    try:
-        found = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return found.stdout.strip() or None
-
-
-def _compare(path: Path, text: str) -> int:
+def _compare(path: Path | None, text: str) -> int:
     """Print how the file differs from what would be rendered now."""
+    if path is None:
+        raise UsageError("--check compares with a file; name one with -o")
     try:
         old = path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         print(f"{display(path)} does not exist; `render` writes it", file=sys.stderr)
         return EXIT_DIFFERS
+    except OSError as error:
+        raise UsageError(f"{display(path)}: cannot be read ({error.strerror})") from None
     if old == text:
         return EXIT_OK
-    difference = difflib.unified_diff(
-        old.splitlines(),
-        text.splitlines(),
-        f"{display(path)} (on disk)",
-        "rendered now",
-        lineterm="",
+    on_disk, now = f"{display(path)} (on disk)", "rendered now"
+    show(
+        "\n".join(
+            difflib.unified_diff(old.splitlines(), text.splitlines(), on_disk, now, lineterm="")
+        )
     )
-    _print("\n".join(difference))
     return EXIT_DIFFERS
-
-
-def _note(options: argparse.Namespace, message: str) -> None:
-    if not options.quiet:
-        print(message, file=sys.stderr)
-
-
-def _print(text: str) -> None:
-    sys.stdout.buffer.write(text.encode("utf-8") + b"\n")

@@ -1,4 +1,4 @@
-"""What the parent pipeline is: its source, its branch and the captured variables."""
+"""What a parent pipeline is: its source, its branch or tag, the variables that reach the child."""
 
 from __future__ import annotations
 
@@ -15,21 +15,74 @@ SOURCES = """
     ondemand_dast_validation parent_pipeline pipeline push schedule
     security_orchestration_policy trigger web webide
     """.split()
+MERGE_REQUEST = "merge_request_event"
+# Of the variables of a CI job, those that rules of a child pipeline see with the same value
+# (doc/ci/variables/predefined_variables: pre-pipeline and pipeline variables).
+_SHARED_WITH_CHILD = re.compile(
+    r"CI_(?:COMMIT_\w+|DEFAULT_BRANCH\w*|MERGE_REQUEST_\w+|OPEN_MERGE_REQUESTS|PROJECT_(?!DIR)\w+"
+    r"|SERVER(?:_\w+)?|REGISTRY(?:_IMAGE)?|PAGES_\w+|API_V4_URL)|GITLAB_USER_\w+|CI|GITLAB_CI"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """The parent pipeline, as far as the child has to know it.
+    """A parent pipeline, as far as the child has to know it.
 
-    `branch` is None for merge requests and tags; `variables` holds the captured ones that are set.
+    `branch` is None for merge requests and tags. `variables` are the captured ones that are set;
+    `predefined` is what GitLab itself defines, as far as it is known here.
     """
 
+    name: str
     source: str
     branch: str | None
+    tag: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
+    predefined: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def predefined_in_parent(self) -> dict[str, str]:
+        """Predefined variables that the rules of the parent see."""
+        return {**self.predefined, "CI_PIPELINE_SOURCE": self.source}
+
+    @property
+    def predefined_in_child(self) -> dict[str, str]:
+        """Predefined variables that the rules of the child see."""
+        return {**self.predefined, "CI_PIPELINE_SOURCE": "parent_pipeline"}
 
 
-def build_context(
+def make_context(
+    name: str,
+    source: str,
+    *,
+    branch: str | None = None,
+    tag: str | None = None,
+    variables: Mapping[str, str],
+    known: Mapping[str, str] | None = None,
+) -> Context:
+    """A context with the predefined variables that follow from it; `known` ones win."""
+    predefined = {"CI": "true", "GITLAB_CI": "true", "CI_DEFAULT_BRANCH": "main"}
+    if branch is not None:
+        predefined |= {"CI_COMMIT_BRANCH": branch, "CI_COMMIT_REF_NAME": branch}
+    if tag is not None:
+        predefined |= {"CI_COMMIT_TAG": tag, "CI_COMMIT_REF_NAME": tag}
+    if source == MERGE_REQUEST:
+        predefined |= {
+            "CI_MERGE_REQUEST_IID": "1",
+            "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME": "topic",
+            "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+            "CI_COMMIT_REF_NAME": "topic",
+        }
+    return Context(
+        name=name,
+        source=source,
+        branch=branch,
+        tag=tag,
+        variables=variables,
+        predefined={**predefined, **(known or {})},
+    )
+
+
+def context_from(
     environment: Mapping[str, str],
     capture: Sequence[str],
     *,
@@ -44,15 +97,13 @@ def build_context(
     Raises UsageError for a source GitLab does not have, an override that nothing would read, and
     a value that cannot stand in a pipeline file.
     """
-    in_ci = "CI_PIPELINE_SOURCE" in environment
+    in_ci = "CI_PIPELINE_SOURCE" in environment and source is None and branch is None
     if source is None:
-        source = environment["CI_PIPELINE_SOURCE"] if in_ci else "web"
+        source = environment.get("CI_PIPELINE_SOURCE", "web")
         if not re.fullmatch(r"[a-z][a-z_]*", source):
             raise UsageError(f"CI_PIPELINE_SOURCE is {source!r}, which is no pipeline source")
     elif source not in SOURCES:
         raise UsageError(f'--source: unknown source "{source}"{did_you_mean(source, SOURCES)}')
-    if branch is None:
-        branch = environment.get("CI_COMMIT_BRANCH") if in_ci else current_branch
     for name in overrides:
         if name not in capture:
             raise UsageError(
@@ -62,10 +113,20 @@ def build_context(
     found = {name: environment[name] for name in capture if name in environment} | dict(overrides)
     for name, value in found.items():
         _check_value(name, value)
-    return Context(
-        source=source,
+    if in_ci:
+        branch, tag = environment.get("CI_COMMIT_BRANCH"), environment.get("CI_COMMIT_TAG")
+        known = {n: v for n, v in environment.items() if _SHARED_WITH_CHILD.fullmatch(n)}
+    else:
+        default = environment.get("CI_COMMIT_BRANCH", current_branch)
+        branch = branch if branch is not None or source == MERGE_REQUEST else default
+        tag, known = None, {}
+    return make_context(
+        source,
+        source,
         branch=branch or None,
+        tag=tag or None,
         variables={name: found[name] for name in capture if name in found},
+        known=known,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 EXIT_OK = 0
@@ -17,6 +17,7 @@ class GeneratorError(Exception):
     """A failure that the user can mend; its text says what, where and how."""
 
     exit_code = EXIT_USAGE
+    prefix = "error: "
 
 
 class UsageError(GeneratorError):
@@ -56,8 +57,21 @@ def _escape(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode("ascii")
 
 
+class FindingsError(GeneratorError):
+    """A check found errors; holds the findings."""
+
+    exit_code = EXIT_DIFFERS
+    prefix = ""
+
+    def __init__(self, findings: Sequence[object]) -> None:
+        self.findings = findings
+        super().__init__("\n".join(str(finding) for finding in findings))
+
+
 class RoutingError(GeneratorError):
     """routing.toml is wrong; holds every problem found, in the order of the lines."""
+
+    prefix = ""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = sorted(set(problems))

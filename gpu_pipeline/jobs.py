@@ -62,6 +62,7 @@ class Job:
     seconds_per_epoch: Mapping[str, Sourced[float]]
     reason: Sourced[str] | None
     needs: tuple[str, ...] = ()
+    needs_origin: Origin | None = None
 
     @property
     def expected_seconds(self) -> float | None:

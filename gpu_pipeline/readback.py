@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from gpu_pipeline.child import Child, ChildJob, HiddenBase
+from gpu_pipeline.child import Child, ChildJob
 from gpu_pipeline.errors import TemplateError
 from gpu_pipeline.yaml_text import YamlError, load_exactly
 
@@ -67,12 +67,14 @@ def _planned(child: Child) -> dict[str, _Part]:
         "stages": _Part(exact=list(child.stages)),
         "variables": _Part(exact=_as_read(child.variables)),
     }
-    parts |= {base.name: _Part(keys=_base_keys(base)) for base in child.bases}
+    if child.notice:
+        parts[child.notice.name] = _Part(keys=_decided(child.notice.settings))
+    parts |= {base.name: _Part(keys=_decided(base.settings)) for base in child.bases}
     return parts | {job.name: _Part(keys=_job_keys(job)) for job in child.jobs}
 
 
-def _base_keys(base: HiddenBase) -> dict[str, object]:
-    return {key: _as_read(value) for key, value in base.settings.items()}
+def _decided(settings: Mapping[str, object]) -> dict[str, object]:
+    return {key: _as_read(value) for key, value in settings.items()}
 
 
 def _job_keys(job: ChildJob) -> dict[str, object]:
@@ -144,6 +146,8 @@ def _scalars(value: object) -> Iterator[str]:
 def _template_of(name: str, child: Child, templates: str) -> str:
     """The template file that writes a top-level key."""
     path = PurePosixPath(templates)
+    if child.notice and child.notice.name == name:
+        return str(path / "nothing-to-run.yml.j2")
     for base in child.bases:
         if base.name == name:
             return str(path / "bases" / f"{base.template}.yml.j2")

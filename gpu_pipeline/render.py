@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -19,7 +20,7 @@ from gpu_pipeline.readback import check_rendered
 from gpu_pipeline.yaml_text import Plain, bare_name, block, quote
 
 SUFFIX = ".yml.j2"
-_ROOT = f"child-pipeline{SUFFIX}"
+ROOT = f"child-pipeline{SUFFIX}"
 
 
 def template_names(templates: Path, folder: str) -> set[str]:
@@ -46,7 +47,7 @@ def render(child: Child, templates: Path) -> str:
     written: Counter[str] = Counter()
     environment = _environment(templates, written)
     try:
-        text = environment.get_template(_ROOT).render(child=child)
+        text = environment.get_template(ROOT).render(child=child)
     except jinja2.TemplateNotFound as error:
         raise TemplateError(
             f"{templates.name}/{error.name}: there is no such template in {templates}"
@@ -116,7 +117,7 @@ def _environment(templates: Path, written: Counter[str]) -> jinja2.Environment:
         written.update(_texts(value))
         return block(value, indent)
 
-    environment.filters |= {"quoted": quoted, "name": name, "yaml": yaml}
+    environment.filters |= {"quoted": quoted, "name": name, "yaml": yaml, "shell": shlex.quote}
     return environment
 
 
@@ -140,7 +141,7 @@ def _locate(error: BaseException, templates: Path) -> str:
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if frame.filename.startswith(root):
             return f"{templates.name}{frame.filename[len(root) :]}:{frame.lineno}"
-    return f"{templates.name}/{_ROOT}"
+    return f"{templates.name}/{ROOT}"
 
 
 def _describe(error: Exception, environment: jinja2.Environment) -> str:

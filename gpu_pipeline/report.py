@@ -8,9 +8,9 @@ from typing import Any
 
 from tabulate import tabulate
 
-from gpu_pipeline.context import Context
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.jobs import Job, Sourced
+from gpu_pipeline.outcomes import Outcome
 from gpu_pipeline.routing_model import Rule
 
 FORMATS = ("text", "json", "markdown")
@@ -18,14 +18,15 @@ _TABLE_FORMAT = {"text": "simple", "markdown": "github"}
 
 
 def preview(
-    jobs: Sequence[Job], groups: Mapping[str, str], context: Context, output_format: str
+    jobs: Sequence[Job], groups: Mapping[str, str], outcome: Outcome, output_format: str
 ) -> str:
-    """All jobs with where they run and what they get, and a line of totals for each pool."""
+    """All jobs with where they run, what they get and whether they run by themselves; totals."""
+    context, modes = outcome.context, outcome.modes
     if output_format == "json":
         return _json(
             {
                 "context": {"source": context.source, "branch": context.branch},
-                "jobs": [_job_facts(job, groups) for job in jobs],
+                "jobs": [{**_job_facts(job, groups), "mode": modes[job.name]} for job in jobs],
             }
         )
     rows = [
@@ -39,6 +40,7 @@ def preview(
             "epochs": job.epochs,
             "timeout": job.timeout,
             "resource group": groups.get(job.name, "-"),
+            "runs": modes[job.name],
         }
         for job in jobs
     ]
@@ -46,7 +48,7 @@ def preview(
     totals = [f"{count(len(jobs), 'job')} for a parent pipeline from {context.source}{branch}"]
     for pool in dict.fromkeys(job.pool.value for job in jobs):
         totals.append(_pool_total(pool, jobs))
-    return "\n".join([_table(rows, output_format), "", *_listed(totals, output_format)])
+    return "\n".join([table(rows, output_format), "", *_listed(totals, output_format)])
 
 
 def explain(job: Job, groups: Mapping[str, str], output_format: str) -> str:
@@ -65,7 +67,7 @@ def explain(job: Job, groups: Mapping[str, str], output_format: str) -> str:
                 ],
             }
         )
-    table = [
+    values = [
         {
             "value of": name,
             "is": value,
@@ -76,7 +78,7 @@ def explain(job: Job, groups: Mapping[str, str], output_format: str) -> str:
     ]
     reason = f"{job.reason.value} ({job.reason.origin})" if job.reason else "no reason is given"
     heading = f"{job.name}: trains {', '.join(job.models)} on {job.pool_settings.gpu}"
-    return "\n".join([heading, f"Why {job.pool.value}: {reason}", "", _table(table, output_format)])
+    return "\n".join([heading, f"Why {job.pool.value}: {reason}", "", table(values, output_format)])
 
 
 def _explained(
@@ -150,8 +152,7 @@ def _pair(job: Job, resource: str) -> str:
 
 
 def _rule(rule: Rule) -> str:
-    keys = rule.model_dump(by_alias=True, exclude_none=True)
-    return ", ".join(f"{key}: {_shown(value)}" for key, value in keys.items())
+    return ", ".join(f"{key}: {_shown(value)}" for key, value in rule.as_yaml().items())
 
 
 def _shown(value: object) -> str:
@@ -164,7 +165,7 @@ def _shown(value: object) -> str:
     return str(value)
 
 
-def _table(rows: Sequence[Mapping[str, object]], output_format: str) -> str:
+def table(rows: Sequence[Mapping[str, object]], output_format: str) -> str:
     """A table whose numbers stay as written; in Markdown a bar in a cell is escaped."""
     cells = [
         {name: _cell(str(value), output_format) for name, value in row.items()} for row in rows

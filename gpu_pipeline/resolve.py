@@ -242,7 +242,8 @@ def _with_needs(routing: Routing, jobs: list[Job], problems: Problems) -> list[J
                 needs.origin.key,
                 f"{job.name} would need {len(names)} jobs; GitLab allows {MAX_NEEDS}",
             )
-        resolved.append(replace(job, needs=tuple(names)))
+        origin = needs.origin if needs else None
+        resolved.append(replace(job, needs=tuple(names), needs_origin=origin))
     try:
         TopologicalSorter({job.name: job.needs for job in resolved}).prepare()
     except CycleError as error:

@@ -101,7 +101,7 @@ def _cut(document: Any, path: Path) -> None:
     for part in parents:
         document = document[part]
     if isinstance(last, int):
-        document[last] = {} if "rules" in path else "?"
+        document[last] = {} if path[-2] in ("rules", "contexts") else "?"
     else:
         del document[last]
 
@@ -115,8 +115,9 @@ def _report_missing(table: Table, path: Path, problems: Problems) -> None:
             problems.add(here, "is missing" + _describe_key(type(table), name))
         elif isinstance(value, Table):
             _report_missing(value, here, problems)
-        elif isinstance(value, dict):
-            for key, item in value.items():
+        elif isinstance(value, dict | tuple):
+            keyed = value.items() if isinstance(value, dict) else enumerate(value)
+            for key, item in keyed:
                 if isinstance(item, Table):
                     _report_missing(item, (*here, key), problems)
 

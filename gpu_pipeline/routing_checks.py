@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
+from gpu_pipeline.context import SOURCES
 from gpu_pipeline.names import NAME, RESERVED, VARIABLE_NAME, did_you_mean
 from gpu_pipeline.problems import Problems
 from gpu_pipeline.routing_model import (
@@ -16,6 +17,7 @@ from gpu_pipeline.routing_model import (
     TaskSettings,
     all_settings,
 )
+from gpu_pipeline.rules import RuleError, RuleSyntaxError, decide
 from gpu_pipeline.toml_lines import Path
 
 # Set by the generator in every child; a routing that set them too would contradict it.
@@ -46,6 +48,22 @@ def check_routing(
     _check_runner_defaults(routing.pools or {}, problems)
     for path, settings in all_settings(routing):
         _check_settings(settings, path, problems)
+    _check_contexts(routing, problems)
+
+
+def _check_contexts(routing: Routing, problems: Problems) -> None:
+    for i, context in enumerate(routing.contexts or ()):
+        path: Path = ("contexts", i)
+        if context.source is not None and context.source not in SOURCES:
+            problems.add(
+                (*path, "source"),
+                f'unknown source "{context.source}"{did_you_mean(context.source, SOURCES)}',
+            )
+        if context.branch is not None and context.tag is not None:
+            problems.add(path, "a pipeline runs on a branch or on a tag, not on both")
+        for name in context.variables or {}:
+            if not VARIABLE_NAME.fullmatch(name):
+                problems.add((*path, "variables", name), "is not a variable name")
 
 
 def _check_names(routing: Routing, problems: Problems) -> None:
@@ -217,6 +235,20 @@ def _check_rule(rule: Rule, path: Path, problems: Problems) -> None:
         )
     if (rule.when == "delayed") != (rule.start_in is not None):
         problems.add(path, 'start_in and when = "delayed" go together')
+    elif rule.model_fields_set:
+        _check_as_gitlab_does(rule, path, problems)
     for name in rule.variables or {}:
         if not VARIABLE_NAME.fullmatch(name):
             problems.add((*path, "variables", name), "is not a variable name")
+
+
+def _check_as_gitlab_does(rule: Rule, path: Path, problems: Problems) -> None:
+    try:
+        decide({"rules": [rule.as_yaml()]})
+    except RuleSyntaxError as error:
+        hint = f"; {error.hint}" if error.hint else ""
+        start = error.expression[error.position :][:20]
+        at = f' at "{start}"' if start else " at the end"
+        problems.add((*path, "if"), f"{error.reason}{at}{hint}")
+    except RuleError as error:
+        problems.add(path, f"GitLab would refuse it: {error}")

@@ -101,6 +101,10 @@ class Rule(Table):
     start_in: Timeout | None = key("how long a delayed job waits")
     variables: Variables | None = key("variables set when the rule matches")
 
+    def as_yaml(self) -> dict[str, Any]:
+        """The rule as it stands in a pipeline."""
+        return self.model_dump(by_alias=True, exclude_none=True, mode="json")
+
 
 class Settings(Table):
     """What any layer may set: pipeline, pool, task, family, model, and their tasks."""
@@ -182,6 +186,17 @@ class Family(RoutedSettings):
     tasks: dict[str, RoutedTask] | None = key("the family's own settings for a task")
 
 
+class ParentContext(Table):
+    """A kind of parent pipeline that previews and checks look at, besides the usual eight."""
+
+    required: ClassVar[tuple[str, ...]] = ("name", "source")
+    name: Text | None = key("what to call it; the name of a usual one replaces that one")
+    source: Word | None = key("CI_PIPELINE_SOURCE of the parent: push, schedule, web, api, …")
+    branch: Text | None = key("branch the parent runs on; none for tags and merge requests")
+    tag: Text | None = key("tag the parent runs on")
+    variables: Variables | None = key("variables of the schedule, the form or the API call")
+
+
 class Routing(Table):
     """routing.toml: which model trains on which GPU pool, and with what resources."""
 
@@ -191,6 +206,9 @@ class Routing(Table):
     tasks: dict[str, TaskSettings] | None = key("kinds of work, by name; templates/tasks has each")
     families: dict[str, Family] | None = key("model families, by name")
     models: dict[str, Model] | None = key("what single models override, by model name")
+    contexts: Annotated[tuple[ParentContext, ...], Field(strict=False)] | None = key(
+        "further kinds of parent pipeline to preview and check"
+    )
 
 
 def all_settings(routing: Routing) -> Iterator[tuple[Path, Settings]]:

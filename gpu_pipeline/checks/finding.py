@@ -39,6 +39,10 @@ class Finding:
     message: str
     fix: str
 
+    def __str__(self) -> str:
+        """The finding in one line, as compilers print them."""
+        return f"{self.place}: {self.severity} {self.code}: {self.message}; {self.fix}"
+
     @property
     def sort_key(self) -> tuple[Place, str, str]:
         """Findings are shown in the order of files and lines."""

@@ -14,7 +14,7 @@ from gpu_pipeline.rules.decision import (
     decide_workflow,
 )
 from gpu_pipeline.rules.errors import RuleError, RuleSyntaxError
-from gpu_pipeline.rules.evaluator import Evaluation, Read, evaluate, explain_if
+from gpu_pipeline.rules.evaluator import Evaluation, Read, evaluate, explain_if, parse_expression
 from gpu_pipeline.rules.variables import Origin
 
 __all__ = [
@@ -31,4 +31,5 @@ __all__ = [
     "decide_workflow",
     "evaluate",
     "explain_if",
+    "parse_expression",
 ]

@@ -54,6 +54,11 @@ def explain_if(expression: str, variables: Mapping[str, str]) -> Evaluation:
     )
 
 
+def parse_expression(expression: str) -> Node:
+    """The tree of `expression`, for those who look at its shape. Raises RuleSyntaxError."""
+    return _compile(expression).root
+
+
 @functools.lru_cache(maxsize=4096)
 def _compile(expression: str) -> _Statement:
     tokens = tokenize(expression)

@@ -1,0 +1,84 @@
+"""What is checked about the child before it is written: the cheap part, on every render."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from gpu_pipeline.checks.finding import Finding, Place, Severity
+from gpu_pipeline.checks.needs import Need, check_needs
+from gpu_pipeline.checks.rules import RulesToCheck, check_rules, check_values
+from gpu_pipeline.child import Child
+from gpu_pipeline.errors import FindingsError
+from gpu_pipeline.jobs import Job
+from gpu_pipeline.loading import Loaded
+from gpu_pipeline.outcomes import Outcome
+
+
+def check_before_writing(loaded: Loaded, child: Child, outcome: Outcome) -> list[Finding]:
+    """Warnings about the child under the parent at hand. Raises FindingsError for an error."""
+    findings = planned_findings(loaded.jobs, child, [outcome])
+    errors = [each for each in findings if each.severity is Severity.ERROR]
+    if errors:
+        raise FindingsError(errors)
+    return findings
+
+
+def planned_findings(
+    jobs: Sequence[Job], child: Child, outcomes: Sequence[Outcome]
+) -> list[Finding]:
+    """Findings about the rules and needs of a planned child, placed in routing.toml."""
+    defined: dict[str, str | None] = dict.fromkeys(child.capture)
+    defined |= dict.fromkeys(child.variables)
+    found = set(_rules(jobs, defined))
+    found |= set(check_needs(_needs(jobs), outcomes))
+    conditions = _conditions(jobs)
+    for outcome in outcomes:
+        found |= set(check_values(conditions, outcome.context.variables))
+    return sorted(found, key=lambda each: each.sort_key)
+
+
+def _rules(jobs: Iterable[Job], defined: Mapping[str, str | None]) -> Iterator[Finding]:
+    seen: set[object] = set()
+    for job in jobs:
+        rules = job.values.rules
+        own = {name: variable.value for name, variable in job.values.variables.items()}
+        if rules is None or (key := (rules.origin, *sorted(own))) in seen:
+            continue
+        seen.add(key)
+        yield from check_rules(
+            RulesToCheck(
+                job=job.name,
+                rules=tuple(rule.as_yaml() for rule in rules.value),
+                places=tuple(
+                    Place(file=origin.file, line=origin.line, key=origin.path)
+                    for origin in rules.items
+                ),
+                defined={**defined, **own, "ROUTE_EPOCHS": None},
+            )
+        )
+
+
+def _conditions(jobs: Iterable[Job]) -> dict[str, Place]:
+    conditions = {}
+    lists = {job.values.rules.origin: job.values.rules for job in jobs if job.values.rules}
+    for rules in lists.values():
+        for rule, origin in zip(rules.value, rules.items, strict=True):
+            if rule.if_ is not None:
+                place = Place(file=origin.file, line=origin.line, key=origin.path)
+                conditions[rule.if_] = place
+    return conditions
+
+
+def _needs(jobs: Sequence[Job]) -> dict[str, list[Need]]:
+    return {
+        job.name: [
+            Need(
+                name=name,
+                optional=False,
+                place=Place(file=origin.file, line=origin.line, job=job.name, key="needs"),
+            )
+            for name in job.needs
+            for origin in [job.needs_origin or job.pool.origin]
+        ]
+        for job in jobs
+    }

@@ -1,0 +1,123 @@
+"""Reads what every command needs: the routing, the templates' names, the parent's context."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpu_pipeline import render as templating
+from gpu_pipeline.child import Child, plan_child
+from gpu_pipeline.context import Context, context_from
+from gpu_pipeline.errors import UsageError
+from gpu_pipeline.files import display, read_bytes
+from gpu_pipeline.jobs import Job
+from gpu_pipeline.names import VARIABLE_NAME
+from gpu_pipeline.resolve import resolve_jobs
+from gpu_pipeline.routing import read_routing
+from gpu_pipeline.routing_checks import check_routing
+from gpu_pipeline.routing_model import Pipeline, Routing
+from gpu_pipeline.selection import select_jobs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """Everything read from disk and environment, checked and resolved.
+
+    `jobs` are those that were asked for, `all_jobs` those of the whole routing.
+    """
+
+    routing: Routing
+    routing_file: str
+    pipeline: Pipeline
+    all_jobs: list[Job]
+    jobs: list[Job]
+    context: Context
+    fingerprint: str
+
+    def child(self, context: Context | None = None) -> Child:
+        """The child pipeline of the selected jobs, under the parent at hand or another one."""
+        return plan_child(
+            self.jobs,
+            context or self.context,
+            pipeline=self.pipeline,
+            fingerprint=self.fingerprint,
+        )
+
+
+def load(options: argparse.Namespace, environment: Mapping[str, str]) -> Loaded:
+    """Read everything the options name. Raises GeneratorError for whatever is wrong with it."""
+    templates: Path = options.templates
+    if not (templates / templating.ROOT).is_file():
+        raise UsageError(
+            f"{display(templates)}: holds no {templating.ROOT}; --templates names another folder"
+        )
+    data = read_bytes(options.routing, "--routing")
+    routing_file = display(options.routing)
+    routing, problems = read_routing(data, routing_file)
+    check_routing(
+        routing,
+        problems,
+        bases=templating.template_names(templates, "bases"),
+        tasks=templating.template_names(templates, "tasks"),
+    )
+    jobs = resolve_jobs(routing, problems)
+    problems.raise_if_any()
+    pipeline = routing.pipeline or Pipeline()
+    context = context_from(
+        environment,
+        pipeline.capture or (),
+        source=options.source,
+        branch=options.branch,
+        overrides=assignments(options.variables),
+        current_branch=_git_branch(options.routing.resolve().parent),
+    )
+    globs = options.globs or re.split(r"[\s,]+", environment.get("TRAIN_JOBS", ""))
+    selected, added = select_jobs(jobs, [glob for glob in globs if glob])
+    if added:
+        note(options, f"note: added because a selected job needs them: {', '.join(added)}")
+    return Loaded(
+        routing=routing,
+        routing_file=routing_file,
+        pipeline=pipeline,
+        all_jobs=jobs,
+        jobs=selected,
+        context=context,
+        fingerprint=templating.fingerprint(data, templates),
+    )
+
+
+def assignments(texts: list[str]) -> dict[str, str]:
+    """The variables that `--var NAME=VALUE` options set. Raises UsageError."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not VARIABLE_NAME.fullmatch(name):
+            raise UsageError(f'--var {text}: write NAME=VALUE, for example "REGISTRY=local"')
+        found[name] = value
+    return found
+
+
+def note(options: argparse.Namespace, message: str) -> None:
+    """Say something that is not the result, unless --quiet."""
+    if not options.quiet:
+        print(message, file=sys.stderr)
+
+
+def show(text: str) -> None:
+    """Print a result, in UTF-8 whatever the locale."""
+    sys.stdout.buffer.write(text.encode("utf-8") + b"\n")
+
+
+def _git_branch(folder: Path) -> str | None:
+    """The branch checked out in `folder`; None without git, a repository or a branch."""
+    command = ["git", "-C", str(folder), "symbolic-ref", "--quiet", "--short", "HEAD"]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return found.stdout.strip() or None
