@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from gpu_pipeline.names import did_you_mean
 
 ROOT = Path(__file__).resolve().parent.parent
 _EPILOG = """\
-exit codes: 0 fine, 1 the file on disk differs (--check), 2 wrong usage, routing or template,
+exit codes: 0 fine, 1 findings or a file on disk that differs, 2 wrong usage, routing or template,
             3 nothing would run, 130 interrupted
 
 Without options the context comes from the CI environment (CI_PIPELINE_SOURCE, CI_COMMIT_BRANCH and
@@ -42,10 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from gpu_pipeline import commands
-
+    module = importlib.import_module(f"gpu_pipeline.{_MODULES.get(options.command, 'commands')}")
     run: Callable[[argparse.Namespace, Mapping[str, str]], int] = getattr(
-        commands, f"run_{options.command}"
+        module, f"run_{options.command}"
     )
     code = run(options, os.environ)
     sys.stdout.flush()
@@ -61,10 +61,14 @@ class _Parser(argparse.ArgumentParser):
 _COMMANDS = {
     "render": "write the child pipeline (this is what runs without a command)",
     "preview": "list the jobs: where each runs and with what",
+    "check": "find what GitLab would do otherwise than meant, in child and parent",
     "eval": "say whether GitLab takes an expression of rules:if for true",
     "explain": "show each value of a job and the line it comes from",
     "schema": "print the JSON schema of routing.toml, for editors",
 }
+
+
+_MODULES = {"check": "check_command"}
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -79,13 +83,14 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         name: commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         for name, text in _COMMANDS.items()
     }
-    for name in ("render", "preview", "explain"):
+    for name in ("render", "preview", "check", "explain"):
         _add_common(parsers[name])
     _add_render(parsers["render"])
     _add_preview(parsers["preview"])
     _add_eval(parsers["eval"])
     parsers["explain"].add_argument("job_name", metavar="JOB", help="name of a job")
-    for name in ("preview", "explain"):
+    _add_check(parsers["check"])
+    for name in ("preview", "check", "explain"):
         parsers[name].add_argument(
             "--format", choices=("text", "json", "markdown"), default="text", help="default: text"
         )
@@ -130,6 +135,17 @@ def _add_preview(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--why", metavar="JOB", help="why the job runs or not: every rule and what it read"
     )
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--parent", metavar="FILE", type=Path, default=ROOT / ".gitlab-ci.yml",
+        help="the parent pipeline; default: .gitlab-ci.yml beside generate_pipeline.py",
+    )  # fmt: skip
+    parser.add_argument(
+        "--fail-on", choices=("error", "warning"), default="error",
+        help="how bad a finding must be for exit code 1; default: error",
+    )  # fmt: skip
 
 
 def _add_eval(parser: argparse.ArgumentParser) -> None:

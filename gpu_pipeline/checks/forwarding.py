@@ -1,0 +1,96 @@
+"""What a trigger job passes on to the child.
+
+Forwarded variables become pipeline variables of the child, which nothing in the child overrides, so
+a `KUBERNETES_…` variable that the parent sets for itself would send every job elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpu_pipeline.checks.catalogue import finding
+from gpu_pipeline.checks.finding import Finding, Place
+from gpu_pipeline.checks.parent_jobs import Trigger
+from gpu_pipeline.child import Child
+from gpu_pipeline.ci_file import CiFile, Tree
+from gpu_pipeline.ci_jobs import resolved_at
+
+_SELF = "a variable that is defined as itself is passed on as literal text, not as its value"
+
+
+def check_forwarding(file: CiFile, triggers: Sequence[Trigger], child: Child) -> Iterator[Finding]:
+    """Findings about the variables that reach the child."""
+    own = _variables_of(child)
+    for trigger in triggers:
+        for name, tree, origin in _sent(file, trigger):
+            value = _text(tree)
+            place = Place(
+                file=file.name, line=tree.line, job=trigger.job.name, key=f"variables:{name}"
+            )
+            if re.fullmatch(rf"\$\{{?{re.escape(name)}\}}?", value):
+                yield finding(
+                    "PAR110", place, f"{name} is {value}: {_SELF}",
+                    fix="pass it on under another name, or let the generator capture it",
+                )  # fmt: skip
+            if name in own:
+                code = "PAR106" if name.startswith("KUBERNETES_") else "PAR107"
+                where, theirs = own[name]
+                yield finding(
+                    code,
+                    place,
+                    f'{origin} passes {name} = "{value}" on to the child, where it wins over '
+                    f'"{theirs}" of {where}',
+                    fix="write inherit: {variables: false} and forward: {yaml_variables: false} in "
+                    "the trigger job",
+                )
+        forward = trigger.job.tree.get("trigger", "forward", "pipeline_variables")
+        if forward is not None and forward.value is True and own:
+            yield finding(
+                "PAR107",
+                Place(
+                    file=file.name, line=forward.line, job=trigger.job.name, key="trigger:forward"
+                ),
+                "passes on whatever a person or a schedule sets, and it wins over the child's own "
+                f"variables, such as {next(iter(own))}",
+                fix="write pipeline_variables: false; the generator captures what the child needs",
+            )
+
+
+def _variables_of(child: Child) -> dict[str, tuple[str, str]]:
+    """Each variable that the child sets: where, and its value."""
+    found: dict[str, tuple[str, str]] = {}
+    for job in child.jobs:
+        for name, text in job.variables.items():
+            found.setdefault(name, (job.name, text))
+    for base in child.bases:
+        variables = base.settings.get("variables")
+        if isinstance(variables, dict):
+            for name, value in variables.items():
+                found.setdefault(name, (base.name, str(value)))
+    for name, value in child.variables.items():
+        found.setdefault(name, ("the child", str(value)))
+    return found
+
+
+def _sent(file: CiFile, trigger: Trigger) -> Iterator[tuple[str, Tree, str]]:
+    """The YAML variables that a trigger job passes on, and who defines them."""
+    forward = trigger.job.tree.get("trigger", "forward", "yaml_variables")
+    if forward is not None and forward.value is False:
+        return
+    own = trigger.job.tree.get("variables")
+    inherit = trigger.job.tree.get("inherit", "variables")
+    allowed = inherit.plain() if inherit else True
+    root = resolved_at(file, "variables")
+    own_names = dict(own.items()) if own else {}
+    for name, tree in root.items() if root else ():
+        inherited = allowed is True or (isinstance(allowed, list) and name in allowed)
+        if inherited and name not in own_names:
+            yield name, tree, "the parent"
+    for name, tree in own_names.items():
+        yield name, tree, trigger.job.name
+
+
+def _text(tree: Tree) -> str:
+    value = tree.get("value") or tree
+    return "" if value.value is None else str(value.value)

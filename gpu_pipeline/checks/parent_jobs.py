@@ -1,0 +1,182 @@
+"""The parent's trigger and generate jobs, each by itself: artifact, needs, expiry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from gpu_pipeline.checks.catalogue import finding
+from gpu_pipeline.checks.finding import Finding, Place
+from gpu_pipeline.ci_file import CiFile, Tree
+from gpu_pipeline.ci_jobs import CiJob
+from gpu_pipeline.durations import UNITS, seconds_in
+from gpu_pipeline.names import did_you_mean
+
+_DEFAULT_STAGES = ["build", "test", "deploy"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trigger:
+    """A trigger job, the artifact its child comes from, and the job that makes it.
+
+    `waits` is whether a strategy ties its status to the child's.
+    """
+
+    job: CiJob
+    artifact: str
+    generator: str
+    generator_exists: bool
+    include_line: int
+    waits: bool
+
+
+def find_triggers(jobs: Mapping[str, CiJob]) -> list[Trigger]:
+    """The jobs that start a child pipeline from an artifact."""
+    found = []
+    for job in jobs.values():
+        includes = job.tree.get("trigger", "include")
+        if job.hidden or includes is None:
+            continue
+        for include in includes.value if isinstance(includes.value, list) else [includes]:
+            artifact, generator = include.get("artifact"), include.get("job")
+            if artifact is not None:
+                strategy = job.tree.get("trigger", "strategy")
+                name = str(generator.value) if generator else ""
+                found.append(
+                    Trigger(
+                        job=job,
+                        artifact=str(artifact.value),
+                        generator=name,
+                        generator_exists=name in jobs and not jobs[name].hidden,
+                        include_line=artifact.line,
+                        waits=strategy is not None and strategy.value == "depend",
+                    )
+                )
+    return found
+
+
+def check_jobs(
+    file: CiFile, jobs: Mapping[str, CiJob], triggers: Sequence[Trigger], *, output: str
+) -> Iterator[Finding]:
+    """Findings about each trigger job and the job it takes its child from."""
+    stages = _stages(file)
+    for trigger in triggers:
+        place = Place(
+            file=file.name, line=trigger.include_line, job=trigger.job.name, key="trigger"
+        )
+        if not trigger.generator_exists:
+            visible = [name for name, job in jobs.items() if not job.hidden]
+            yield finding(
+                "PAR108", place,
+                f'takes its child from job "{trigger.generator}", which does not exist'
+                f"{did_you_mean(trigger.generator, visible)}",
+                fix="name the job that runs generate_pipeline.py",
+            )  # fmt: skip
+            continue
+        yield from _artifact(jobs[trigger.generator], trigger, place, output)
+        yield from _order(file, jobs[trigger.generator], trigger, stages)
+    for name in dict.fromkeys(t.generator for t in triggers if t.generator_exists):
+        wanted = {t.artifact for t in triggers if t.generator == name}
+        yield from _kept(file, jobs[name], wanted)
+
+
+def _artifact(generator: CiJob, trigger: Trigger, place: Place, output: str) -> Iterator[Finding]:
+    paths = _texts(generator.tree.get("artifacts", "paths"))
+    if not any(_covers(path, trigger.artifact) for path in paths):
+        shown = ", ".join(paths) or "nothing"
+        yield finding(
+            "PAR108", place,
+            f"includes {trigger.artifact}, but {generator.name} keeps {shown}"
+            f"{did_you_mean(trigger.artifact, paths) if paths else ''}",
+            fix=f"list {trigger.artifact} under artifacts:paths of {generator.name}",
+        )  # fmt: skip
+    elif not _writes(generator, trigger.artifact, output):
+        yield finding(
+            "PAR108", place,
+            f"includes {trigger.artifact}, but generate_pipeline.py writes {output} there",
+            fix=f"include {output}, or write the other file with -o",
+        )  # fmt: skip
+
+
+def _covers(path: str, artifact: str) -> bool:
+    """Whether an entry of artifacts:paths, a file, a folder or a glob, brings `artifact` along."""
+    return PurePosixPath(artifact).match(path) or artifact.startswith(path.rstrip("/") + "/")
+
+
+def _writes(generator: CiJob, artifact: str, output: str) -> bool:
+    """Whether the generate job's script writes `artifact`, as far as its text tells."""
+    script = " ".join(_texts(generator.tree.get("script")))
+    return artifact in script or "generate_pipeline.py" not in script or artifact == output
+
+
+def _order(
+    file: CiFile, generator: CiJob, trigger: Trigger, stages: Sequence[str]
+) -> Iterator[Finding]:
+    needs = trigger.job.tree.get("needs")
+    if needs is not None:
+        names = [_needed(item) for item in _items(needs)]
+        if trigger.generator in names:
+            return
+        message = f"needs {', '.join(names) or 'nothing'}, but not {trigger.generator}"
+    elif _stage(generator, stages) < _stage(trigger.job, stages):
+        message = "has no needs: it waits for every job of the earlier stages"
+    else:
+        message = (
+            f"has no needs, and {trigger.generator} is in no earlier stage: it starts before there "
+            "is a child"
+        )
+    place = Place(file=file.name, line=trigger.job.line, job=trigger.job.name, key="needs")
+    yield finding("PAR111", place, message, fix=f"write needs: [{trigger.generator}]")
+
+
+def _kept(file: CiFile, generator: CiJob, wanted: set[str]) -> Iterator[Finding]:
+    paths = generator.tree.get("artifacts", "paths")
+    further = [path for path in _texts(paths) if path not in wanted]
+    if paths is not None and further:
+        yield finding(
+            "PAR112",
+            Place(file=file.name, line=paths.line, job=generator.name, key="artifacts:paths"),
+            f"keeps {', '.join(further)} besides the child: GitLab reads the child from an archive "
+            "of at most 5 MB in all",
+            fix="keep the child alone; put the rest into another job",
+        )
+    expiry = generator.tree.get("artifacts", "expire_in")
+    seconds = seconds_in(expiry.value) if expiry and isinstance(expiry.value, str) else None
+    if expiry is not None and seconds is not None and seconds < UNITS["day"]:
+        yield finding(
+            "PAR113",
+            Place(file=file.name, line=expiry.line, job=generator.name, key="artifacts:expire_in"),
+            f"the child expires after {expiry.value}: a trigger job retried later finds none",
+            fix="keep it for a week or longer",
+        )
+
+
+def _stages(file: CiFile) -> list[str]:
+    stages = _texts(file.root.get("stages")) or _DEFAULT_STAGES
+    return [".pre", *stages, ".post"]
+
+
+def _stage(job: CiJob, stages: Sequence[str]) -> int:
+    stage = job.tree.get("stage")
+    name = str(stage.value) if stage else "test"
+    return stages.index(name) if name in stages else len(stages)
+
+
+def _items(tree: Tree) -> list[Tree]:
+    return tree.value if isinstance(tree.value, list) else [tree]
+
+
+def _needed(need: Tree) -> str:
+    """The name that an entry of `needs` gives, as a text or under `job`."""
+    job = need.get("job") or need
+    return job.value if isinstance(job.value, str) else ""
+
+
+def _texts(tree: Tree | None) -> list[str]:
+    """The texts of a list, nested ones included, or of a single text."""
+    if tree is None:
+        return []
+    if isinstance(tree.value, list):
+        return [text for item in tree.value for text in _texts(item)]
+    return [tree.value] if isinstance(tree.value, str) else []
