@@ -3,6 +3,9 @@
 
 import sys
 
+if sys.version_info < (3, 11):  # noqa: UP036 - the reason is told, not a traceback
+    sys.exit("error: Python 3.11 or newer is needed, this is " + sys.version.split()[0])
+
 from gpu_pipeline.cli import main
 
 if __name__ == "__main__":

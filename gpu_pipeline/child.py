@@ -17,10 +17,18 @@ from gpu_pipeline.queueing import longest_first, resource_groups
 from gpu_pipeline.routing_model import Pipeline, Pool
 from gpu_pipeline.yaml_text import Plain
 
+MARKER = "gpu-route"
+GPU_NAMES_COMMAND = "nvidia-smi --query-gpu=name --format=csv,noheader"
+WRONG_GPU_EXIT_CODE = 78  # EX_CONFIG of sysexits.h; no retry covers it
+
 
 @dataclass(frozen=True, kw_only=True)
 class HiddenBase:
-    """One hidden job; `settings` are its keys as far as the routing decides them."""
+    """One hidden job; `settings` are its keys as far as the routing decides them.
+
+    `marker` and `guard` are the commands with which a job proves that it landed where it should:
+    the marker is its first line of output, the guard stops it on any other GPU.
+    """
 
     name: str
     template: str
@@ -28,6 +36,8 @@ class HiddenBase:
     pool: str
     gpu: str
     settings: Mapping[str, Plain]
+    marker: str
+    guard: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,12 +157,22 @@ def _literal(value: str) -> Plain:
 
 def _hidden_base(job: Job, name: str) -> HiddenBase:
     variables = _pool_variables(job.pool_settings) | _variables(job.base_values)
+    pool, gpu = job.pool.value, job.pool_settings.gpu or ""
     return HiddenBase(
         name=name,
         template=job.base.value,
         family=job.family,
-        pool=job.pool.value,
-        gpu=job.pool_settings.gpu or "",
+        pool=pool,
+        gpu=gpu,
+        marker=(
+            f"echo \"{MARKER}: family={job.family} pool={pool} gpu='{gpu}' "
+            'epochs=${ROUTE_EPOCHS} job=${CI_JOB_NAME}"'
+        ),
+        guard=(
+            f'gpu_names="$({GPU_NAMES_COMMAND} | sort -u)"',
+            f'if [ "$gpu_names" != \'{gpu}\' ]; then echo "{MARKER}: wrong GPU: found '
+            f"'$gpu_names', pool {pool} has '{gpu}'\" >&2; exit {WRONG_GPU_EXIT_CODE}; fi",
+        ),
         settings={
             "stage": job.stage.value,
             **_keys(job.base_values),

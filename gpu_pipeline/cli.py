@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from gpu_pipeline.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, GeneratorError
+from gpu_pipeline.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, GeneratorError, UsageError
 from gpu_pipeline.names import did_you_mean
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,7 +43,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    module = importlib.import_module(f"gpu_pipeline.{_MODULES.get(options.command, 'commands')}")
+    try:
+        module = importlib.import_module(
+            f"gpu_pipeline.{_MODULES.get(options.command, 'commands')}"
+        )
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"the Python package {error.name} is not installed here: `pip install -r "
+            f"{ROOT / 'requirements.txt'}`, or `make render`, which sets up .venv"
+        ) from None
     run: Callable[[argparse.Namespace, Mapping[str, str]], int] = getattr(
         module, f"run_{options.command}"
     )

@@ -13,9 +13,11 @@ from gpu_pipeline import render as templating
 from gpu_pipeline import report, report_rules
 from gpu_pipeline.checks.rendering import check_before_writing
 from gpu_pipeline.child import Child, nothing_to_run, unset_variables
+from gpu_pipeline.context import Context
 from gpu_pipeline.contexts import parent_contexts
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, NothingToRunError, UsageError
 from gpu_pipeline.files import display, write_atomically
+from gpu_pipeline.jobs import Job
 from gpu_pipeline.loading import Loaded, assignments, load, note, show
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.outcomes import outcome_of
@@ -33,7 +35,7 @@ def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> i
     child = _child_to_render(options, loaded)
     text = templating.render(child, options.templates)
     if options.check:
-        return _compare(output, text)
+        return _compare(options, output, text, loaded.context)
     if output is None:
         sys.stdout.buffer.write(text.encode("utf-8"))
         return EXIT_OK
@@ -55,8 +57,9 @@ def _child_to_render(options: argparse.Namespace, loaded: Loaded) -> Child:
     for name in unset_variables(child):
         note(
             options,
-            f"warning: the image uses ${{{name}}}, which is not set here; unless the project sets "
-            f"it, jobs cannot pull their image (for this render: --var {name}=VALUE)",
+            f"warning: the image uses ${{{name}}}, which is not set here"
+            f"{did_you_mean(name, child.capture) if name not in child.capture else ''}; unless the "
+            f"project sets it, jobs cannot pull their image",
         )
     if not outcome.is_empty:
         return child
@@ -74,24 +77,20 @@ def run_preview(options: argparse.Namespace, environment: Mapping[str, str]) -> 
     outcomes = [outcome_of(loaded.child(context), context) for context in contexts]
     jobs = longest_first(loaded.jobs)
     if options.why:
-        _known_job(options.why, [job.name for job in loaded.jobs])
-        job = next(job for job in jobs if job.name == options.why)
-        show(report_rules.why(job, outcomes, options.format))
+        show(report_rules.why(_job(options.why, loaded), outcomes, options.format))
     elif options.all:
         show(report_rules.matrix(outcomes, options.format))
     else:
         groups = resource_groups(loaded.jobs, loaded.pipeline.queue)
-        show(report.preview(jobs, groups, outcomes[0], options.format))
+        show(report.preview(jobs, groups, outcomes[0], loaded.pipeline, options.format))
     return EXIT_OK
 
 
 def run_explain(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Print the values of one job and their origins."""
     loaded = load(options, environment)
-    jobs = {job.name: job for job in loaded.all_jobs}
-    _known_job(options.job_name, list(jobs))
-    groups = resource_groups(loaded.all_jobs, loaded.pipeline.queue)
-    show(report.explain(jobs[options.job_name], groups, options.format))
+    groups = resource_groups(loaded.jobs, loaded.pipeline.queue)
+    show(report.explain(_job(options.job_name, loaded), groups, options.format))
     return EXIT_OK
 
 
@@ -111,9 +110,14 @@ def run_schema(_options: argparse.Namespace, _environment: Mapping[str, str]) ->
     return EXIT_OK
 
 
-def _known_job(name: str, names: list[str]) -> None:
-    if name not in names:
-        raise UsageError(f'no job "{name}"{did_you_mean(name, names)}')
+def _job(name: str, loaded: Loaded) -> Job:
+    """The job of that name. Raises UsageError that says whether it is mistyped or disabled."""
+    jobs = {job.name: job for job in loaded.jobs}
+    if name in jobs:
+        return jobs[name]
+    if name in loaded.disabled:
+        raise UsageError(f'job "{name}" is disabled: {loaded.disabled[name]}')
+    raise UsageError(f'no job "{name}"{did_you_mean(name, jobs)}')
 
 
 def _inputs(options: argparse.Namespace) -> set[Path]:
@@ -121,7 +125,7 @@ def _inputs(options: argparse.Namespace) -> set[Path]:
     return templates | {options.routing.resolve()}
 
 
-def _compare(path: Path | None, text: str) -> int:
+def _compare(options: argparse.Namespace, path: Path | None, text: str, context: Context) -> int:
     """Print how the file differs from what would be rendered now."""
     if path is None:
         raise UsageError("--check compares with a file; name one with -o")
@@ -134,6 +138,12 @@ def _compare(path: Path | None, text: str) -> int:
         raise UsageError(f"{display(path)}: cannot be read ({error.strerror})") from None
     if old == text:
         return EXIT_OK
+    branch = f" on {context.branch}" if context.branch else ""
+    note(
+        options,
+        f"{display(path)} differs from what a parent pipeline from {context.source}{branch} gets "
+        "now; give --check the options it was rendered with",
+    )
     on_disk, now = f"{display(path)} (on disk)", "rendered now"
     show(
         "\n".join(

@@ -53,6 +53,7 @@ class Job:
     models: tuple[str, ...]
     pool: Sourced[str]
     pool_settings: Pool
+    pool_origins: Mapping[str, Origin]
     base: Sourced[str]
     stage: Sourced[str]
     values: Values

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from gpu_pipeline.jobs import Sourced, Values
 from gpu_pipeline.problems import Problems
-from gpu_pipeline.routing_model import Resources, RoutedTask, Routing, Settings
+from gpu_pipeline.routing_model import FamilyTask, ModelTask, Resources, Routing, Settings
 from gpu_pipeline.toml_lines import Path
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ def layers(
 
 
 def _task_layer(
-    path: Path, tasks: Mapping[str, RoutedTask] | None, task: str | None
+    path: Path, tasks: Mapping[str, ModelTask] | Mapping[str, FamilyTask] | None, task: str | None
 ) -> list[tuple[Path, Settings | None]]:
     if task is None or not tasks or task not in tasks:
         return []

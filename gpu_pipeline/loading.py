@@ -17,7 +17,8 @@ from gpu_pipeline.errors import UsageError
 from gpu_pipeline.files import display, read_bytes
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.names import VARIABLE_NAME
-from gpu_pipeline.resolve import resolve_jobs
+from gpu_pipeline.problems import Origin
+from gpu_pipeline.resolve import disabled_jobs, resolve_jobs
 from gpu_pipeline.routing import read_routing
 from gpu_pipeline.routing_checks import check_routing
 from gpu_pipeline.routing_model import Pipeline, Routing
@@ -28,14 +29,14 @@ from gpu_pipeline.selection import select_jobs
 class Loaded:
     """Everything read from disk and environment, checked and resolved.
 
-    `jobs` are those that were asked for, `all_jobs` those of the whole routing.
+    `jobs` are those that were asked for, `disabled` those that the routing leaves out.
     """
 
     routing: Routing
     routing_file: str
     pipeline: Pipeline
-    all_jobs: list[Job]
     jobs: list[Job]
+    disabled: Mapping[str, Origin]
     context: Context
     fingerprint: str
 
@@ -74,7 +75,7 @@ def load(options: argparse.Namespace, environment: Mapping[str, str]) -> Loaded:
         source=options.source,
         branch=options.branch,
         overrides=assignments(options.variables),
-        current_branch=_git_branch(options.routing.resolve().parent),
+        current_branch=_git_branch(options.routing.resolve().parent) or _git_branch(Path.cwd()),
     )
     globs = options.globs or re.split(r"[\s,]+", environment.get("TRAIN_JOBS", ""))
     selected, added = select_jobs(jobs, [glob for glob in globs if glob])
@@ -84,8 +85,8 @@ def load(options: argparse.Namespace, environment: Mapping[str, str]) -> Loaded:
         routing=routing,
         routing_file=routing_file,
         pipeline=pipeline,
-        all_jobs=jobs,
         jobs=selected,
+        disabled=disabled_jobs(routing, problems),
         context=context,
         fingerprint=templating.fingerprint(data, templates),
     )

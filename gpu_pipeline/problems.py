@@ -36,11 +36,13 @@ class Problems:
         self._lines = lines
         self._found: list[Problem] = []
         self._cut: set[Path] = set()
+        self._noted: set[Path] = set()
 
     def add(self, path: Path, message: str) -> None:
         """Note a problem with the key at `path`, unless its value was cut out already."""
         if path in self._cut:
             return
+        self._noted.add(path)
         origin = self.origin(path)
         self._found.append(
             Problem(file=self.file, line=origin.line, path=origin.path, message=message)
@@ -65,6 +67,10 @@ class Problems:
     def has_cut_any(self, key: str) -> bool:
         """Whether a value under a key of this name was cut out anywhere."""
         return any(key in cut for cut in self._cut)
+
+    def has_noted(self, last: str) -> bool:
+        """Whether a problem was found with a key of this name, anywhere."""
+        return any(path[-1:] == (last,) for path in self._noted)
 
     def any(self) -> bool:
         """Whether anything was found so far."""

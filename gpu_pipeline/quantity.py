@@ -68,8 +68,7 @@ def _hint(text: str) -> str:
 _MISSPELT = {
     **{f"{letter.lower()}ib": f"{letter}i" for letter in "KMGTPE"},
     **{f"{letter.lower()}i": f"{letter}i" for letter in "KMGTPE"},
-    **{f"{letter.lower()}b": letter for letter in "MGTPE"},
+    **{f"{letter.lower()}b": f"{letter}i" for letter in "KMGTPE"},
     **{letter.lower(): letter for letter in "GTPE"},
-    "kb": "k",
     "k": "k",
 }

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any
 
-from gpu_pipeline.child import Child, ChildJob
+from gpu_pipeline.child import Child, ChildJob, HiddenBase
 from gpu_pipeline.errors import TemplateError
 from gpu_pipeline.yaml_text import YamlError, load_exactly
 
 # Keys of a job that the routing decides; a template may add others, but none of these.
 _DECIDED = """
     extends stage image tags rules variables timeout resource_group needs parallel when trigger
-    allow_failure start_in
+    allow_failure start_in only except inherit dependencies
     """.split()
 _CONTEXT_LINES = 3
 
@@ -30,7 +32,8 @@ def check_rendered(text: str, child: Child, written: Counter[str], templates: st
     except YamlError as error:
         where = _template_at(text, error.line, child, templates)
         raise TemplateError(
-            f"{where}: rendered line {error.line}: {error}\n{_excerpt(text, error.line)}"
+            f"{where}: rendered line {error.line}: {error}{_yaml_hint(text, error.line)}\n"
+            f"{_excerpt(text, error.line)}"
         ) from None
     document = document if isinstance(document, dict) else {}
     planned = _planned(child)
@@ -45,6 +48,10 @@ def check_rendered(text: str, child: Child, written: Counter[str], templates: st
             _refuse(name, found, part.exact, child, templates)
         if part.keys is not None:
             _check_job(name, found, part.keys, child, templates)
+    for base in child.bases:
+        _check_route(base, document[base.name], child, templates)
+    for job in child.jobs:
+        _check_models(job, document[job.name], child, templates)
     lost = written - Counter(_scalars(document))
     if lost:
         raise TemplateError(
@@ -120,6 +127,36 @@ def _check_job(
         raise TemplateError(f"{where} has no script")
 
 
+def _check_route(base: HiddenBase, found: dict[str, Any], child: Child, templates: str) -> None:
+    """A base must print the marker first and hold the guard; its jobs must not replace them."""
+    where = _template_of(base.name, child, templates)
+    commands = _items(found.get("before_script"))
+    if commands[:1] != [base.marker]:
+        raise TemplateError(
+            f"{where}: {base.name}:before_script must begin with {{{{ base.marker }}}}"
+        )
+    guard = [command for command in commands if command in base.guard]
+    if guard != list(base.guard):
+        raise TemplateError(
+            f"{where}: {base.name}:before_script must hold each command of {{{{ base.guard }}}}: "
+            "without them a job trains on whatever GPU it finds"
+        )
+
+
+def _check_models(job: ChildJob, found: dict[str, Any], child: Child, templates: str) -> None:
+    where = f"{_template_of(job.name, child, templates)}: {job.name}"
+    if "before_script" in found:
+        raise TemplateError(
+            f"{where}:before_script would replace that of {job.extends}, and with it the check of "
+            "the GPU; put the commands into script"
+        )
+    script = " ".join(str(item) for item in _items(found.get("script")))
+    if len(job.models) > 1:
+        for model in job.models:
+            if not re.search(rf"(?<![\w.-]){re.escape(model)}(?![\w.-])", script):
+                raise TemplateError(f"{where}:script never names {model}; loop over job.models")
+
+
 def _items(value: object) -> list[object]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
@@ -163,6 +200,14 @@ def _template_at(text: str, line: int, child: Child, templates: str) -> str:
         if above[:1].strip() and above[0] != "#" and ":" in above:
             return _template_of(above.split(":")[0].strip("\"'"), child, templates)
     return _template_of("", child, templates)
+
+
+def _yaml_hint(text: str, line: int) -> str:
+    """The likeliest reason for broken YAML, where the rendered lines show it."""
+    around = text.split("\n")[max(0, line - 2) : line + 1]
+    if any(re.search(r"""["']\s{2,}- """, each) for each in around):
+        return "; two items stand on one line: end a command with {% endfilter +%}, with the +"
+    return ""
 
 
 def _excerpt(text: str, line: int) -> str:

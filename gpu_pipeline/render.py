@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+from jinja2 import nodes
 
 from gpu_pipeline.child import Child
 from gpu_pipeline.errors import TemplateError
@@ -47,17 +48,43 @@ def render(child: Child, templates: Path) -> str:
     written: Counter[str] = Counter()
     environment = _environment(templates, written)
     try:
+        _refuse_dropped_text(environment, templates)
         text = environment.get_template(ROOT).render(child=child)
-    except jinja2.TemplateNotFound as error:
-        raise TemplateError(
-            f"{templates.name}/{error.name}: there is no such template in {templates}"
-        ) from None
+    except TemplateError:
+        raise
     except Exception as error:  # whatever a template does wrong is the template's error
         where, what = _locate(error, templates), _describe(error, environment)
         raise TemplateError(f"{where}: {what}") from None
     text = text.rstrip("\n") + "\n"
     check_rendered(text, child, written, templates.name)
     return text
+
+
+def _refuse_dropped_text(environment: jinja2.Environment, templates: Path) -> None:
+    """Jinja drops whatever stands outside the blocks of a template that extends another."""
+    for name in environment.list_templates(filter_func=lambda name: name.endswith(SUFFIX)):
+        source = (templates / name).read_text(encoding="utf-8")
+        tree = environment.parse(source, name, str(templates / name))
+        if not any(isinstance(node, nodes.Extends) for node in tree.body):
+            continue
+        for node in tree.body:
+            if isinstance(node, nodes.Output) and not _is_blank(node):
+                raise TemplateError(
+                    f"{templates.name}/{name}:{_first_text_line(node)}: this stands outside a "
+                    "block, so it would be dropped; put it into a block such as script or extra"
+                )
+
+
+def _is_blank(output: nodes.Output) -> bool:
+    return all(isinstance(n, nodes.TemplateData) and not n.data.strip() for n in output.nodes)
+
+
+def _first_text_line(output: nodes.Output) -> int:
+    first = output.nodes[0]
+    if isinstance(first, nodes.TemplateData):
+        blank = len(first.data) - len(first.data.lstrip())
+        return first.lineno + first.data[:blank].count("\n")
+    return first.lineno
 
 
 class _Environment(jinja2.Environment):
@@ -101,6 +128,7 @@ def _environment(templates: Path, written: Counter[str]) -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,
+        finalize=_never_none,
     )
 
     def quoted(value: str | int) -> str:
@@ -121,6 +149,13 @@ def _environment(templates: Path, written: Counter[str]) -> jinja2.Environment:
     return environment
 
 
+def _never_none(value: object) -> object:
+    """What is not set must not be written as the text None."""
+    if value is None:
+        raise TypeError("the value here is not set (None)")
+    return value
+
+
 def _texts(value: Plain) -> Iterable[str]:
     if isinstance(value, str):
         yield value
@@ -135,12 +170,13 @@ def _texts(value: Plain) -> Iterable[str]:
 
 def _locate(error: BaseException, templates: Path) -> str:
     """The template and line in which an error arose, as `templates/tasks/hyperopt.yml.j2:3`."""
+    places = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, jinja2.TemplateSyntaxError):
-        return f"{templates.name}/{error.name}:{error.lineno}"
-    root = str(templates)
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if frame.filename.startswith(root):
-            return f"{templates.name}{frame.filename[len(root) :]}:{frame.lineno}"
+        places.append((error.filename or error.name or ROOT, error.lineno))
+    for file, line in reversed(places):
+        path = templates / file  # an absolute path stays as it is
+        if path.is_relative_to(templates) and path.suffix == ".j2":
+            return f"{templates.name}/{path.relative_to(templates).as_posix()}:{line}"
     return f"{templates.name}/{ROOT}"
 
 
@@ -149,6 +185,11 @@ def _describe(error: Exception, environment: jinja2.Environment) -> str:
     if isinstance(error, jinja2.TemplateSyntaxError) and message.startswith("No filter named "):
         name = message.removeprefix("No filter named ").strip("'.")
         return f'no filter is named "{name}"{did_you_mean(name, environment.filters)}'
+    if isinstance(error, jinja2.TemplateNotFound):
+        known = environment.list_templates()
+        return f"there is no template {error.name}{did_you_mean(str(error.name), known)}"
     if isinstance(error, RecursionError):
         return "the template includes itself"
+    if isinstance(error, UnicodeDecodeError):
+        return "a template is not UTF-8"
     return message

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tabulate import tabulate
+import tabulate as tables
 
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.jobs import Job, Sourced
 from gpu_pipeline.outcomes import Outcome
-from gpu_pipeline.routing_model import Rule
+from gpu_pipeline.problems import Origin
+from gpu_pipeline.routing_model import Pipeline, Rule
+
+# The library would widen each header by two blanks, which a terminal has no room for.
+tables.MIN_PADDING = 0
 
 FORMATS = ("text", "json", "markdown")
 _TABLE_FORMAT = {"text": "simple", "markdown": "github"}
 
 
 def preview(
-    jobs: Sequence[Job], groups: Mapping[str, str], outcome: Outcome, output_format: str
+    jobs: Sequence[Job],
+    groups: Mapping[str, str],
+    outcome: Outcome,
+    pipeline: Pipeline,
+    output_format: str,
 ) -> str:
     """All jobs with where they run, what they get and whether they run by themselves; totals."""
     context, modes = outcome.context, outcome.modes
@@ -34,58 +42,72 @@ def preview(
             "job": job.name,
             "family": job.family,
             "pool": job.pool.value,
-            "GPU": job.pool_settings.gpu,
+            "GPU": (job.pool_settings.gpu or "").removeprefix("NVIDIA "),
             "CPU": _pair(job, "cpu"),
             "memory": _pair(job, "memory"),
             "epochs": job.epochs,
             "timeout": job.timeout,
-            "resource group": groups.get(job.name, "-"),
-            "runs": modes[job.name],
+            ("resource\ngroup" if output_format == "text" else "resource group"): groups.get(
+                job.name, "-"
+            ),
+            "starts": modes[job.name],
         }
         for job in jobs
     ]
     branch = f" on {context.branch}" if context.branch else ""
     totals = [f"{count(len(jobs), 'job')} for a parent pipeline from {context.source}{branch}"]
     for pool in dict.fromkeys(job.pool.value for job in jobs):
-        totals.append(_pool_total(pool, jobs))
+        totals.append(_pool_total(pool, jobs, pipeline))
     return "\n".join([table(rows, output_format), "", *_listed(totals, output_format)])
 
 
 def explain(job: Job, groups: Mapping[str, str], output_format: str) -> str:
     """Each value of one job, with the line of routing.toml that set it."""
     rows = list(_explained(job, groups))
+    rules = list(_explained_rules(job))
     if output_format == "json":
         return _json(
             {
                 "job": job.name,
+                "models": job.models,
                 "reason": job.reason.value if job.reason else None,
-                "values": [
-                    {"name": name, "value": value, "file": o.file, "line": o.line, "key": o.path}
-                    if (o := sourced.origin if sourced else None)
-                    else {"name": name, "value": value}
-                    for name, value, sourced in rows
-                ],
+                "values": [_value_facts(*row) for row in [*rows, *rules]],
             }
         )
     values = [
         {
             "value of": name,
-            "is": value,
-            "from": str(sourced.origin) if sourced else "computed",
-            "key": sourced.origin.path if sourced else "",
+            "is": _shown(value),
+            "from": str(origin) if origin else "computed",
+            "key": origin.path if origin else "",
         }
-        for name, value, sourced in rows
+        for name, value, origin in rows
     ]
-    reason = f"{job.reason.value} ({job.reason.origin})" if job.reason else "no reason is given"
-    heading = f"{job.name}: trains {', '.join(job.models)} on {job.pool_settings.gpu}"
-    return "\n".join([heading, f"Why {job.pool.value}: {reason}", "", table(values, output_format)])
+    why = (
+        f"{job.reason.value} ({job.reason.origin})"
+        if job.reason
+        else "no reason is given where the pool is chosen"
+    )
+    shown_rules = [
+        f"rule {n} ({origin}): {_shown(rule)}" for n, (_, rule, origin) in enumerate(rules, 1)
+    ]
+    blocks = [
+        f"{job.name}: trains {', '.join(job.models)} on {job.pool_settings.gpu}",
+        f"Why {job.pool.value}: {why}",
+        table(values, output_format),
+        "\n".join(_listed(["Rules, the first that matches decides:"], "text")),
+        "\n".join(_listed(shown_rules, output_format)),
+    ]
+    return "\n\n".join(blocks)
 
 
-def _explained(
-    job: Job, groups: Mapping[str, str]
-) -> Iterable[tuple[str, str, Sourced[Any] | None]]:
-    values = job.values
-    single: list[tuple[str, Sourced[Any] | None]] = [
+_Explained = tuple[str, object, Origin | None]
+
+
+def _explained(job: Job, groups: Mapping[str, str]) -> Iterator[_Explained]:
+    """Every value of a job: its name, the value and its origin, None for a computed one."""
+    values, pool = job.values, job.pool_settings
+    named: list[tuple[str, Sourced[Any] | None]] = [
         ("pool", job.pool),
         ("base", job.base),
         ("stage", job.stage),
@@ -98,19 +120,29 @@ def _explained(
         *((f"seconds_per_epoch ({m})", value) for m, value in job.seconds_per_epoch.items()),
         *((f"variables.{name}", value) for name, value in values.variables.items()),
     ]
-    for name, sourced in single:
-        if sourced is not None:
-            yield name, _shown(sourced.value), sourced
-    if values.rules:
-        for i, (rule, origin) in enumerate(
-            zip(values.rules.value, values.rules.items, strict=True)
-        ):
-            yield f"rules[{i}]", _rule(rule), Sourced(value=rule, origin=origin)
+    yield from ((name, value.value, value.origin) for name, value in named if value is not None)
+    for key in ("gpu", "node_selector", "runner_default", "taints", "concurrency", "max_nodes"):
+        value = getattr(pool, key)
+        if value is not None:
+            yield f"the pool's {key}", value, job.pool_origins[key]
     yield "resource group", groups.get(job.name, "none: queued by Kubernetes"), None
     if job.needs:
-        yield "needs", ", ".join(job.needs), None
+        yield "needs", job.needs, job.needs_origin
     if job.expected_seconds is not None:
         yield "expected training time", format_duration(job.expected_seconds), None
+
+
+def _explained_rules(job: Job) -> Iterator[_Explained]:
+    rules = job.values.rules
+    for i, (rule, origin) in enumerate(zip(rules.value, rules.items, strict=True) if rules else ()):
+        yield f"rules[{i}]", rule, origin
+
+
+def _value_facts(name: str, value: object, origin: Origin | None) -> dict[str, object]:
+    facts = {"name": name, "value": value.as_yaml() if isinstance(value, Rule) else value}
+    if origin is None:
+        return facts
+    return {**facts, "file": origin.file, "line": origin.line, "key": origin.path}
 
 
 def _job_facts(job: Job, groups: Mapping[str, str]) -> dict[str, Any]:
@@ -131,31 +163,29 @@ def _job_facts(job: Job, groups: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _pool_total(pool: str, jobs: Sequence[Job]) -> str:
+def _pool_total(pool: str, jobs: Sequence[Job], pipeline: Pipeline) -> str:
     mine = [job for job in jobs if job.pool.value == pool]
     settings = mine[0].pool_settings
-    nodes = settings.max_nodes or 1
-    price = (
-        f", {settings.price_per_hour:.2f} an hour and node from its creation"
-        if settings.price_per_hour is not None
-        else ""
-    )
+    queue = settings.queue or pipeline.queue
+    per_node = "as many as fit" if queue == "kubernetes" else f"{settings.concurrency} at once"
+    price = ""
+    if settings.price_per_hour is not None:
+        amount = f"{settings.price_per_hour:.2f} {pipeline.currency or ''}".rstrip()
+        price = f"; {amount} per node and hour, billed from the node's creation"
     return (
-        f"{pool} ({settings.gpu}): {count(len(mine), 'job')}, {settings.concurrency} at once "
-        f"on each of at most {count(nodes, 'node')}{price}"
+        f"{pool} ({settings.gpu}): {count(len(mine), 'job')}, {per_node} on each of at most "
+        f"{count(settings.max_nodes or 1, 'node')}{price}"
     )
 
 
 def _pair(job: Job, resource: str) -> str:
     request, limit = job.values.requests.get(resource), job.values.limits.get(resource)
-    return f"{request.value if request else '-'} / {limit.value if limit else '-'}"
-
-
-def _rule(rule: Rule) -> str:
-    return ", ".join(f"{key}: {_shown(value)}" for key, value in rule.as_yaml().items())
+    return f"{request.value if request else '-'}/{limit.value if limit else '-'}"
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, Rule):
+        return ", ".join(f"{key}: {_shown(item)}" for key, item in value.as_yaml().items())
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -170,7 +200,7 @@ def table(rows: Sequence[Mapping[str, object]], output_format: str) -> str:
     cells = [
         {name: _cell(str(value), output_format) for name, value in row.items()} for row in rows
     ]
-    return tabulate(
+    return tables.tabulate(
         cells, headers="keys", tablefmt=_TABLE_FORMAT[output_format], disable_numparse=True
     )
 

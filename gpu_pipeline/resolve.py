@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from graphlib import CycleError, TopologicalSorter
 
 from gpu_pipeline.jobs import Job, Sourced, Values
 from gpu_pipeline.layers import Layer, layers, pick, pick_named, values
-from gpu_pipeline.problems import Problems
+from gpu_pipeline.problems import Origin, Problems
 from gpu_pipeline.quantity import parse_quantity
 from gpu_pipeline.routing_model import Family, Pipeline, RoutedSettings, Routing, all_settings
 from gpu_pipeline.toml_lines import Path
@@ -44,6 +44,19 @@ def resolve_jobs(routing: Routing, problems: Problems) -> list[Job]:
             jobs[job.name] = job
     _check_pools_used(routing, jobs.values(), problems)
     return _with_needs(routing, list(jobs.values()), problems)
+
+
+def disabled_jobs(routing: Routing, problems: Problems) -> dict[str, Origin]:
+    """The jobs of single models that `enabled = false` leaves out, and where that stands."""
+    found = {}
+    for family, settings in (routing.families or {}).items():
+        for task in routing.tasks or {}:
+            for model in settings.models or ():
+                stack = layers(routing, task=task, family=family, model=model, pool=None)
+                enabled = pick_named(stack, "enabled", bool, problems)
+                if enabled is not None and not enabled.value:
+                    found[f"{task}-{model}"] = enabled.origin
+    return found
 
 
 def _all_work(routing: Routing, problems: Problems) -> Iterator[_Work]:
@@ -100,6 +113,10 @@ def _resolve(routing: Routing, work: _Work, problems: Problems) -> Job | None:
         models=work.models,
         pool=pool,
         pool_settings=pools[pool.value],
+        pool_origins={
+            key: problems.origin(("pools", pool.value, key))
+            for key in type(pools[pool.value]).model_fields
+        },
         base=base,
         stage=stage,
         values=own,
@@ -109,8 +126,14 @@ def _resolve(routing: Routing, work: _Work, problems: Problems) -> Job | None:
         epochs=own.epochs.value,
         timeout=own.timeout.value,
         seconds_per_epoch=_seconds_per_epoch(routing, work, pool.value, problems),
-        reason=pick_named(routed, "reason", str, problems),
+        reason=_reason(routed, pool, problems),
     )
+
+
+def _reason(routed: Sequence[Layer], pool: Sourced[str], problems: Problems) -> Sourced[str] | None:
+    """Why this pool: said by the layer that chose it, or a stronger one."""
+    until = next(i for i, layer in enumerate(routed) if pool.origin.key == (*layer.path, "pool"))
+    return pick_named(routed[: until + 1], "reason", str, problems)
 
 
 def _pipeline_layer(routing: Routing) -> Layer:
@@ -146,11 +169,17 @@ def _complete(own: Values, work: _Work, problems: Problems) -> bool:
         for resource in ("cpu", "memory")
         if resource not in getattr(own, kind) and not problems.has_cut_any(kind)
     ]
-    for name in missing:
+    of_task = [name for name in missing if name in ("epochs", "timeout")]
+    of_family = [name for name in missing if name not in of_task]
+    if of_task:
         problems.add(
-            ("families", work.family, *name.split(".")),
-            f"has no value for task {work.task}; set it here, in [tasks.{work.task}], "
-            "in the pool or in [pipeline]",
+            ("tasks", work.task),
+            f"has no {', '.join(of_task)}; set it here, in a family or a model",
+        )
+    if of_family:
+        problems.add(
+            ("families", work.family),
+            f"has no {', '.join(of_family)}; set it here, in a task, in the pool or in [pipeline]",
         )
     return not missing
 
@@ -216,7 +245,7 @@ def _check_pools_used(routing: Routing, jobs: Iterable[Job], problems: Problems)
             if isinstance(settings, RoutedSettings) and settings.pool
         }
     for name in routing.pools or {}:
-        if name not in used and not problems.has_cut_any("pool"):
+        if name not in used and not problems.has_noted("pool"):
             problems.add(("pools", name), "no job uses this pool; route a model to it or remove it")
 
 

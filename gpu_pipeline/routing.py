@@ -214,9 +214,14 @@ def _suggest_key(path: Path) -> str:
             "; the number of GPUs is a property of the runner (tags, pod_spec), not of a job, "
             "and the GPU model one of the pool"
         )
+    if isinstance(path[-2] if len(path) > 2 else None, str) and path[0] == "models":
+        hint = f'; a name with a dot is written in quotes: [models."{path[1]}.{name}"]'
+    else:
+        hint = ""
     model = _model_at(path[:-1])
     keys = {f.alias or n for n, f in model.model_fields.items()} if model else ()
-    return did_you_mean(name, keys)
+    near = did_you_mean(name, keys)
+    return near if near.startswith("; did") else hint or near
 
 
 def _model_at(path: Path) -> type[Table] | None:

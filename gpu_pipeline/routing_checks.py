@@ -27,6 +27,7 @@ _OWN_KUBERNETES = re.compile(
     r"|NODE_SELECTOR_POOL|NODE_TOLERATIONS_[0-9]+)"
 )
 _SECRET_WORDS = ("TOKEN", "PASSWORD", "PASSWD", "SECRET", "KEY", "CREDENTIAL")
+_SELF_REFERENCE = r"\$\{{?{name}\}}?"
 _LABEL_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
 _LABEL_KEY = rf"(?:[a-z0-9](?:[a-z0-9.-]{{0,251}}[a-z0-9])?/)?{_LABEL_NAME}"
 _SELECTOR = re.compile(rf"{_LABEL_KEY}={_LABEL_NAME}")
@@ -92,7 +93,7 @@ def _check_capture(routing: Routing, problems: Problems) -> None:
     seen: set[str] = set()
     for i, name in enumerate((routing.pipeline and routing.pipeline.capture) or ()):
         path: Path = ("pipeline", "capture", i)
-        secret = next((word for word in _SECRET_WORDS if word in name.upper()), None)
+        secret = _secret_word(name)
         if not VARIABLE_NAME.fullmatch(name):
             problems.add(path, f'"{name}" is not a variable name')
         elif secret:
@@ -106,6 +107,15 @@ def _check_capture(routing: Routing, problems: Problems) -> None:
         elif name in seen:
             problems.add(path, f"{name} is listed twice")
         seen.add(name)
+
+
+def _secret_word(name: str) -> str | None:
+    """The word that makes a variable look like a secret: TOKEN in DEPLOY_TOKEN, KEY in APIKEY."""
+    for part in re.split(r"[_0-9]+", name.upper()):
+        for word in _SECRET_WORDS:
+            if part.endswith((word, f"{word}S")):
+                return word
+    return None
 
 
 def _check_families(routing: Routing, problems: Problems) -> None:
@@ -210,12 +220,22 @@ def _check_runner_defaults(pools: Mapping[str, Pool], problems: Problems) -> Non
 
 
 def _check_settings(settings: Settings, path: Path, problems: Problems) -> None:
-    for name in settings.variables or {}:
+    for name, value in (settings.variables or {}).items():
         here: Path = (*path, "variables", name)
         if not VARIABLE_NAME.fullmatch(name):
             problems.add(here, "is not a variable name: letters, digits and _ only")
         elif name in OWN_VARIABLES or _OWN_KUBERNETES.fullmatch(name):
             problems.add(here, "is set by the generator; use requests, limits, pool or epochs")
+        elif name.startswith(("CI_", "GITLAB_")):
+            problems.add(here, "is set by GitLab; jobs would see another value than they expect")
+        elif secret := _secret_word(name):
+            problems.add(
+                here,
+                f"looks like a secret ({secret}): the child file is a readable artifact; make it a "
+                "masked CI/CD variable, which the child's jobs see anyway",
+            )
+        elif re.fullmatch(_SELF_REFERENCE.format(name=name), value):
+            problems.add(here, "is defined as itself: jobs would get the literal text")
     if settings.tags is not None and not 0 < len(settings.tags) <= _MAX_TAGS:
         problems.add((*path, "tags"), f"must name 1 to {_MAX_TAGS} tags")
     if settings.rules == ():

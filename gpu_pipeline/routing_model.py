@@ -16,6 +16,9 @@ from gpu_pipeline.durations import MAX_TIMEOUT_SECONDS, DurationError, parse_dur
 from gpu_pipeline.quantity import QuantityError, parse_quantity
 from gpu_pipeline.toml_lines import Path
 
+_MIN_MEMORY_BYTES = 2**20
+_MAX_CORES = 512
+
 
 class Table(BaseModel):
     """A closed table: no unknown keys, no conversions, no changes after loading."""
@@ -36,6 +39,26 @@ def _quantity(value: object) -> object:
         raise PydanticCustomError("quantity", "{reason}", {"reason": str(error)}) from None
     if amount <= 0:
         raise PydanticCustomError("quantity", "must be more than zero")
+    return text
+
+
+def _memory(value: object) -> object:
+    text = _quantity(value)
+    if isinstance(text, str) and parse_quantity(text) < _MIN_MEMORY_BYTES:
+        raise PydanticCustomError(
+            "memory", '"{text}" is less than 1Mi: is the unit missing? For example "{text}Gi"',
+            {"text": text},
+        )  # fmt: skip
+    return text
+
+
+def _cpu(value: object) -> object:
+    text = _quantity(value)
+    if isinstance(text, str) and parse_quantity(text) > _MAX_CORES:
+        raise PydanticCustomError(
+            "cpu", '"{text}" is more cores than any node has: did you mean "{text}m"?',
+            {"text": text},
+        )  # fmt: skip
     return text
 
 
@@ -61,7 +84,8 @@ Word = Annotated[str, Field(pattern=r"^[^\s\x00-\x1f\x7f]+$")]
 Prose = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 Texts = Annotated[tuple[Text, ...], Field(strict=False)]
 Variables = dict[str, Prose]
-Quantity = Annotated[str, BeforeValidator(_quantity, json_schema_input_type=str | int)]
+Cpu = Annotated[str, BeforeValidator(_cpu, json_schema_input_type=str | int)]
+Memory = Annotated[str, BeforeValidator(_memory, json_schema_input_type=str | int)]
 Timeout = Annotated[str, BeforeValidator(_timeout)]
 Positive = Annotated[int, Field(ge=1, le=1_000_000)]
 Queue = Literal["gitlab", "kubernetes"]
@@ -75,9 +99,9 @@ def key(description: str) -> Any:
 class Resources(Table):
     """Kubernetes quantities of one container."""
 
-    cpu: Quantity | None = key('cores, for example "3000m"')
-    memory: Quantity | None = key('bytes, for example "16Gi"')
-    ephemeral_storage: Quantity | None = key('bytes of node-local disk, for example "50Gi"')
+    cpu: Cpu | None = key('cores, for example "3000m"')
+    memory: Memory | None = key('bytes, for example "16Gi"')
+    ephemeral_storage: Memory | None = key('bytes of node-local disk, for example "50Gi"')
 
 
 class Rule(Table):
@@ -123,11 +147,16 @@ class Settings(Table):
 
 
 class TaskSettings(Settings):
+    """What a task may set wherever it stands."""
+
+    needs: Texts | None = key("tasks of the same model that must have succeeded before")
+    enabled: bool | None = key("false leaves the job out")
+
+
+class Task(TaskSettings):
     """A kind of work, such as hyperopt."""
 
     per: Literal["model", "family"] | None = key("one job for each model, or one for the family")
-    needs: Texts | None = key("tasks of the same model that must have succeeded before")
-    enabled: bool | None = key("false leaves the job out")
 
 
 class RoutedSettings(Settings):
@@ -138,8 +167,12 @@ class RoutedSettings(Settings):
     reason: Prose | None = key("why this pool; `explain` shows it")
 
 
-class RoutedTask(TaskSettings, RoutedSettings):
-    """A family's or a model's own settings for one task."""
+class ModelTask(TaskSettings, RoutedSettings):
+    """A model's own settings for one task."""
+
+
+class FamilyTask(Task, RoutedSettings):
+    """A family's own settings for one task."""
 
 
 class Pipeline(Settings):
@@ -148,6 +181,7 @@ class Pipeline(Settings):
     required: ClassVar[tuple[str, ...]] = ("stage",)
     stage: Text | None = key("stage of all jobs")
     capture: Texts | None = key("variables read where the generator runs, written into the child")
+    currency: Word | None = key("currency of the pools' prices, such as EUR")
     queue: Queue | None = key('"gitlab" (default): resource groups; "kubernetes": Pending pods')
 
 
@@ -175,7 +209,7 @@ class Pool(Settings):
 class Model(RoutedSettings):
     """What one model sets differently from its family."""
 
-    tasks: dict[str, RoutedTask] | None = key("the model's own settings for a task")
+    tasks: dict[str, ModelTask] | None = key("the model's own settings for a task")
 
 
 class Family(RoutedSettings):
@@ -183,7 +217,7 @@ class Family(RoutedSettings):
 
     required: ClassVar[tuple[str, ...]] = ("pool", "base", "models")
     models: Texts | None = key("names of the models")
-    tasks: dict[str, RoutedTask] | None = key("the family's own settings for a task")
+    tasks: dict[str, FamilyTask] | None = key("the family's own settings for a task")
 
 
 class ParentContext(Table):
@@ -203,7 +237,7 @@ class Routing(Table):
     required: ClassVar[tuple[str, ...]] = ("pipeline", "pools", "tasks", "families")
     pipeline: Pipeline | None = key("the child pipeline")
     pools: dict[str, Pool] | None = key("pools of nodes, by name")
-    tasks: dict[str, TaskSettings] | None = key("kinds of work, by name; templates/tasks has each")
+    tasks: dict[str, Task] | None = key("kinds of work, by name; templates/tasks has each")
     families: dict[str, Family] | None = key("model families, by name")
     models: dict[str, Model] | None = key("what single models override, by model name")
     contexts: Annotated[tuple[ParentContext, ...], Field(strict=False)] | None = key(

@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from gpu_pipeline.cli import main
+from gpu_pipeline import cli
 
 ROOT = Path(__file__).resolve().parent.parent
-SHIPPED = ROOT / "routing.toml"
-TEMPLATES = ROOT / "templates"
+# The routing, templates and parent pipeline as they were shipped. A team edits its own; what the
+# generator does is tested with these, and `test_live.py` looks at the team's.
+REFERENCE = ROOT / "tests" / "reference"
+SHIPPED = REFERENCE / "routing.toml"
+TEMPLATES = REFERENCE / "templates"
 
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("suite")
@@ -39,6 +42,7 @@ def _outside_ci(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli, "ROOT", REFERENCE)
 
 
 @pytest.fixture
@@ -48,7 +52,7 @@ def run(capfd: pytest.CaptureFixture[str]) -> Callable[..., Result]:
     def call(*arguments: str | Path) -> Result:
         capfd.readouterr()
         try:
-            code = main([str(argument) for argument in arguments])
+            code = cli.main([str(argument) for argument in arguments])
         except SystemExit as stop:  # argparse ends usage errors and --help this way
             code = int(stop.code or 0)
         captured = capfd.readouterr()

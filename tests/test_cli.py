@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -82,6 +83,11 @@ def test_check_compares_with_the_file_on_disk(run: Callable[..., Result]) -> Non
         (["-o", str(TEMPLATES / "tasks/hyperopt.yml.j2")], 2, "this is an input"),
         (["--routing", "."], 2, "cannot be read (Is a directory)"),
         (["--dry-run", "--check"], 2, "not allowed with argument"),
+        (["--check", "-o", "-"], 2, "--check compares with a file"),
+        (["--source", "push", "--branch", "topic"], 3, "nothing would run"),
+        (["--source", "schedule", "--var", "TRAIN_VALIDATE=True"], 3, "case and blanks count"),
+        (["preview", "--why", "hyperopt-dqm"], 2, 'did you mean "hyperopt-dqn"?'),
+        (["eval", "$A = 1"], 2, "write == to compare"),
     ],
 )
 def test_wrong_usage_gets_a_message_and_an_exit_code(
@@ -155,10 +161,11 @@ def test_preview_as_text(run: Callable[..., Result]) -> None:
     lines = out.splitlines()
     assert lines[0].split("  ")[0] == "job"
     row = next(line for line in lines if line.startswith("hyperopt-kan"))
-    for cell in ("supervised", "ci-training", "NVIDIA L40S", "1000m / 2000m", "16Gi / 40Gi", "15"):
+    for cell in ("supervised", "ci-training", "L40S", "1000m/2000m", "16Gi/40Gi", "15", "absent"):
         assert cell in row
+    assert max(len(line) for line in lines[:-2]) <= 120, "it fits a terminal"
     assert "19 jobs for a parent pipeline from schedule on main" in out
-    assert "ci-compile (NVIDIA L4): 3 jobs, 2 at once on each of at most 1 node, 0.79" in out
+    assert "ci-compile (NVIDIA L4): 3 jobs, 2 at once on each of at most 1 node; 0.79 EUR" in out
 
 
 def test_preview_as_json_and_markdown_say_the_same(run: Callable[..., Result]) -> None:
@@ -170,9 +177,10 @@ def test_preview_as_json_and_markdown_say_the_same(run: Callable[..., Result]) -
     for row, job in zip(rows[2:], jobs, strict=True):
         cells = [cell.strip() for cell in row.strip("|").split("|")]
         assert cells[0] == job["name"]
-        assert cells[4] == f"{job['requests']['cpu']} / {job['limits']['cpu']}"
+        assert cells[4] == f"{job['requests']['cpu']}/{job['limits']['cpu']}"
         assert cells[6] == str(job["epochs"])
         assert cells[8] == job["resource_group"]
+        assert cells[9] == job["mode"] == "manual"
 
 
 def test_explain_shows_each_value_with_its_line_and_the_reason(run: Callable[..., Result]) -> None:
@@ -196,10 +204,29 @@ def test_explain_as_json(run: Callable[..., Result]) -> None:
     assert values["rules[1]"]["line"] != values["rules[0]"]["line"]
 
 
-def test_markdown_escapes_what_would_break_a_table(run: Callable[..., Result]) -> None:
-    out = run("explain", "hyperopt-dqn", "--format", "markdown").out
-    rule = next(line for line in out.splitlines() if "rules[2]" in line)
-    assert r'"web" \|\| $PARENT' in rule
+def test_markdown_escapes_what_would_break_a_table(
+    run: Callable[..., Result], edit: Callable[..., Path]
+) -> None:
+    routing = edit(('tags = ["kapsule", "gpu"]', 'tags = ["a|b"]'))
+    out = run("explain", "hyperopt-dqn", "--format", "markdown", "--routing", routing).out
+    assert r"| a\|b" in next(line for line in out.splitlines() if line.startswith("| tags"))
+
+
+def test_the_reason_is_that_of_whoever_chose_the_pool(
+    run: Callable[..., Result], edit: Callable[..., Path]
+) -> None:
+    moved = edit(("[models.dqn]", '[models.kan]\npool = "ci-compile"\n[models.dqn]'))
+    out = run("explain", "hyperopt-kan", "--routing", moved).out
+    assert "Why ci-compile: no reason is given where the pool is chosen" in out
+    told = edit(("[models.dqn]", '[models.kan]\npool = "ci-compile"\nreason = "r"\n[models.dqn]'))
+    assert "Why ci-compile: r (" in run("explain", "hyperopt-kan", "--routing", told).out
+
+
+def test_a_disabled_job_is_no_typo(run: Callable[..., Result], edit: Callable[..., Path]) -> None:
+    routing = edit(("[models.dqn]", "[models.kan.tasks.hyperopt]\nenabled = false\n[models.dqn]"))
+    result = run("explain", "hyperopt-kan", "--routing", routing)
+    assert result.code == 2
+    assert re.search(r'job "hyperopt-kan" is disabled: \S*routing.toml:\d+', result.err)
 
 
 def test_a_reader_that_stops_early_is_no_error(tmp_path: Path) -> None:

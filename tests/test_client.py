@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from .conftest import ROOT, Result
+from .conftest import REFERENCE, ROOT, Result
 
 CLIENT = ROOT / "tests/clients/node_modules/.bin/gitlab-ci-local"
 SECONDS = "120"
@@ -93,6 +93,7 @@ class Client:
             if (ROOT / name).is_file():
                 (self.repository / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, self.repository / name)
+        shutil.copytree(REFERENCE, self.repository, dirs_exist_ok=True)
         for command in (
             "init -q -b main",
             "config user.name tester",
@@ -252,7 +253,6 @@ def test_a_schedule_runs_parent_and_child_end_to_end(client: Client) -> None:
         gpu="NVIDIA L4",
     )  # fmt: skip
     assert passed(found) == {
-        "test",
         "generate-pipeline",
         "train-scheduled",
         "[train-scheduled] -> hyperopt-dqn",
@@ -283,7 +283,13 @@ def test_a_push_to_main_offers_buttons_and_trains_nothing(client: Client) -> Non
 
 def test_a_schedule_of_another_purpose_generates_nothing(client: Client) -> None:
     found = parent(client, "schedule", "TRAIN_VALIDATE=false", gpu="NVIDIA L4")
-    assert passed(found) == {"test"}, found.output
+    assert passed(found) == set(), found.output
+
+
+def test_a_misspelt_schedule_fails_instead_of_doing_nothing(client: Client) -> None:
+    found = parent(client, "schedule", "TRAIN_VALIDATE=True", gpu="NVIDIA L4")
+    assert found.code != 0
+    assert 'TRAIN_VALIDATE is "True"' in found.output
 
 
 def test_a_merge_request_previews_and_triggers_nothing(client: Client) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from .conftest import ROOT
+from .conftest import REFERENCE
 
-PARENT = yaml.safe_load((ROOT / ".gitlab-ci.yml").read_text(encoding="utf-8"))
+PARENT = yaml.safe_load((REFERENCE / ".gitlab-ci.yml").read_text(encoding="utf-8"))
 TRIGGERS = ["train-scheduled", "train-on-demand"]
 
 

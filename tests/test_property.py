@@ -11,7 +11,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpu_pipeline.cli import main
+from gpu_pipeline import cli
 
 from .conftest import SHIPPED
 
@@ -74,7 +74,7 @@ def check_outcome(data: bytes, capfd: pytest.CaptureFixture[str]) -> None:
         routing, output = Path(folder) / "routing.toml", Path(folder) / "child-pipeline.yml"
         routing.write_bytes(data)
         output.write_text("old", encoding="utf-8")
-        code = main(["--routing", str(routing), "-o", str(output), "--quiet"])
+        code = cli.main(["--routing", str(routing), "-o", str(output), "--quiet"])
         out, err = capfd.readouterr()
         written = output.read_text(encoding="utf-8")
         assert out == ""

@@ -26,7 +26,7 @@ def test_value_is_that_of_kubernetes(case: dict) -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("16GB", 'did you mean "16G"?'),
+        ("16GB", 'did you mean "16Gi"?'),
         ("16GiB", 'did you mean "16Gi"?'),
         ("100K", 'did you mean "100k"?'),
         ("512mi", 'did you mean "512Mi"?'),

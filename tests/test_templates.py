@@ -10,6 +10,7 @@ import pytest
 from .conftest import TEMPLATES, Result
 
 TASK = "tasks/hyperopt.yml.j2"
+TRAIN = "tasks/train-validate.yml.j2"
 SHARED = "tasks/_task.yml.j2"
 BASE = "bases/_base.yml.j2"
 ROOT = "child-pipeline.yml.j2"
@@ -20,14 +21,14 @@ MISTAKES = [
     (TASK, "job.models", "jobs.models", 4, '"jobs" is not defined; did you mean "job"?'),
     (TASK, "filter quoted", "filter qoted", 5, 'named "qoted"; did you mean "quoted"?'),
     (TASK, "{% endfor %}", "", 7, "unknown tag 'endblock'"),
-    (TASK, "_task.yml.j2", "_tsk.yml.j2", None, "_tsk.yml.j2: there is no such template"),
+    (TASK, "_task.yml.j2", "_tsk.yml.j2", 2, 'did you mean "tasks/_task.yml.j2"?'),
     (TASK, "{{ model }}", "{{ model.upper() }}", 5, 'str has no "upper"'),
     (TASK, "{{ model }}", "{{ model + 1 }}", 5, "can only concatenate str"),
     (TASK, "{{ model }}", "{{ job.variables.items }}", 5, 'has no "items" (known: ROUTE_EPOCHS)'),
     (TASK, "{{ model }}", "{{ job.variables['copy'] }}", 5, 'has no "copy"'),
     (TASK, "{{ model }}", "{{ job.__class__ }}", 5, 'ChildJob has no "__class__"'),
     (ROOT, "child.name | quoted", "child.bases | quoted", 4, "quoted takes text or a whole number"),
-    (BASE, "base.settings", "base.setings", 3, 'did you mean "settings"?'),
+    (BASE, "base.settings", "base.setings", 4, 'did you mean "settings"?'),
     # what is rendered but does not say what was meant
     (TASK, "{% filter quoted %}", "", 5, "Encountered unknown tag 'endfilter'"),
     (BASE, "interruptible: false", "interruptible: no", None, '"no" stands bare'),
@@ -43,6 +44,12 @@ MISTAKES = [
     (SHARED, "{{ job.timeout | quoted }}", '"1h"', None, "hyperopt-dqn:timeout is read"),
     (SHARED, "  script:\n", "  before_script:\n", None, "hyperopt-dqn has no script"),
     (SHARED, "{{ job.variables | yaml(4) }}", "    A: b", None, "variables is read back"),
+    (SHARED, "  script:\n", "  before_script:\n    - hi\n  script:\n", None, "check of the GPU"),
+    (BASE, "{{ base.marker | quoted }}", '"hi"', None, "must begin with {{ base.marker }}"),
+    (BASE, "{{ command | quoted }}", '"hi"', None, "must hold each command of {{ base.guard }}"),
+    (TRAIN, "job.models", "job.models[:1]", None, "script never names ppo; loop over job.models"),
+    (TASK, "{% block script %}", "  cache: x\n{% block script %}", 3, "would be dropped"),
+    (TASK, "{{ job.epochs }}", "{{ child.notice }}", 5, "not set (None)"),
     (SHARED, "{{ job.name | name }}:", "fixed:", None, "stands here twice"),
 ]  # fmt: skip
 
