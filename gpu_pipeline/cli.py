@@ -147,9 +147,14 @@ def _add_preview(parser: argparse.ArgumentParser) -> None:
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--parent", metavar="FILE", type=Path, default=ROOT / ".gitlab-ci.yml",
+        "child", metavar="CHILD", nargs="?", type=Path,
+        help="a child file to check, also one written by hand; default: what would be rendered",
+    )  # fmt: skip
+    parser.add_argument(
+        "--parent", metavar="FILE", type=Path,
         help="the parent pipeline; default: .gitlab-ci.yml beside generate_pipeline.py",
     )  # fmt: skip
+    parser.set_defaults(default_parent=ROOT / ".gitlab-ci.yml")
     parser.add_argument(
         "--fail-on", choices=("error", "warning"), default="error",
         help="how bad a finding must be for exit code 1; default: error",

@@ -17,7 +17,6 @@ from gpu_pipeline.routing_model import Pipeline, Rule
 # The library would widen each header by two blanks, which a terminal has no room for.
 tables.MIN_PADDING = 0
 
-FORMATS = ("text", "json", "markdown")
 _TABLE_FORMAT = {"text": "simple", "markdown": "github"}
 
 
