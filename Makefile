@@ -13,7 +13,7 @@ preview: $(VENV)/runtime
 	$(VENV)/bin/python generate_pipeline.py preview $(ARGS)
 
 test: $(VENV)/dev $(CLIENTS)/installed
-	$(VENV)/bin/python -m pytest $(ARGS)
+	$(VENV)/bin/python -m pytest -n auto $(ARGS)
 
 lint: $(VENV)/dev
 	$(VENV)/bin/ruff check .
@@ -33,7 +33,7 @@ golden: $(VENV)/dev
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; name it: make PYTHON=python3.12 …" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/runtime: requirements.txt | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt

@@ -12,10 +12,11 @@ from gpu_pipeline.checks.finding import Finding, Severity
 from gpu_pipeline.checks.parent import check_parent
 from gpu_pipeline.checks.rendering import planned_findings
 from gpu_pipeline.ci_file import CiFile, parse_ci_file
+from gpu_pipeline.console import show
 from gpu_pipeline.contexts import parent_contexts
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
 from gpu_pipeline.files import display, read_bytes
-from gpu_pipeline.loading import Loaded, load, show
+from gpu_pipeline.loading import Loaded, load
 from gpu_pipeline.outcomes import outcome_of
 from gpu_pipeline.yaml_text import YamlError
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from gpu_pipeline.context import Context
 from gpu_pipeline.jobs import Job, Values
+from gpu_pipeline.names import EPOCHS, FINGERPRINT, PARENT_SOURCE
 from gpu_pipeline.queueing import longest_first, resource_groups
 from gpu_pipeline.routing_model import Pipeline, Pool
 from gpu_pipeline.yaml_text import Plain
@@ -108,9 +109,9 @@ def child_variables(
     """The child's own `variables`: what it cannot learn from GitLab about its parent."""
     captured = {name: context.variables[name] for name in capture if name in context.variables}
     return {
-        "PARENT_PIPELINE_SOURCE": context.source,
+        PARENT_SOURCE: context.source,
         **{name: _literal(value) for name, value in captured.items()},
-        "ROUTE_FINGERPRINT": fingerprint,
+        FINGERPRINT: fingerprint,
     }
 
 
@@ -166,10 +167,11 @@ def _hidden_base(job: Job, name: str) -> HiddenBase:
         gpu=gpu,
         marker=(
             f"echo \"{MARKER}: family={job.family} pool={pool} gpu='{gpu}' "
-            'epochs=${ROUTE_EPOCHS} job=${CI_JOB_NAME}"'
+            f'epochs=${{{EPOCHS}}} job=${{CI_JOB_NAME}}"'
         ),
         guard=(
-            f'gpu_names="$({GPU_NAMES_COMMAND} | sort -u)"',
+            f'gpu_names="$({GPU_NAMES_COMMAND})"',
+            'gpu_names="$(printf \'%s\\n\' "$gpu_names" | sort -u)"',
             f'if [ "$gpu_names" != \'{gpu}\' ]; then echo "{MARKER}: wrong GPU: found '
             f"'$gpu_names', pool {pool} has '{gpu}'\" >&2; exit {WRONG_GPU_EXIT_CODE}; fi",
         ),
@@ -227,7 +229,7 @@ def _child_job(job: Job, base: HiddenBase, resource_group: str | None) -> ChildJ
         resource_group=resource_group,
         needs=job.needs,
         variables={
-            "ROUTE_EPOCHS": str(job.epochs),
+            EPOCHS: str(job.epochs),
             **{name: value for name, value in own.items() if inherited.get(name) != value},
         },
         overrides={
@@ -240,7 +242,14 @@ def _child_job(job: Job, base: HiddenBase, resource_group: str | None) -> ChildJ
 
 def unset_variables(child: Child) -> list[str]:
     """Variables in image names that are empty: neither GitLab nor the child itself sets them."""
-    images = {str(part.get("image", "")) for part in (base.settings for base in child.bases)}
-    images |= {str(job.overrides.get("image", "")) for job in child.jobs}
-    names = {name for image in images for name in re.findall(r"\$\{?(\w+)", image)}
-    return sorted(n for n in names if not child.variables.get(n) and not n.startswith("CI_"))
+    bases = {base.name: base.settings for base in child.bases}
+    unset = set()
+    for job in child.jobs:
+        base = bases[job.extends]
+        own = base.get("variables")
+        known = {**child.variables, **(own if isinstance(own, Mapping) else {}), **job.variables}
+        image = str(job.overrides.get("image", base.get("image", "")))
+        for name in re.findall(r"\$\{?(\w+)", image):
+            if not known.get(name) and not name.startswith("CI_"):
+                unset.add(name)
+    return sorted(unset)

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from gpu_pipeline.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, GeneratorError, UsageError
+from gpu_pipeline.console import say
+from gpu_pipeline.errors import (
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_USAGE,
+    GeneratorError,
+    UsageError,
+)
 from gpu_pipeline.names import did_you_mean
 
+_DEBUG = "GPU_PIPELINE_DEBUG"
 ROOT = Path(__file__).resolve().parent.parent
 _EPILOG = """\
 exit codes: 0 fine, 1 findings or a file on disk that differs, 2 wrong usage, routing or template,
-            3 nothing would run, 130 interrupted
+            3 nothing would run, 70 a mistake of this program, 130 interrupted
 
 Without options the context comes from the CI environment (CI_PIPELINE_SOURCE, CI_COMMIT_BRANCH and
 the variables that routing.toml captures); outside CI the source is `web` on the current git branch.
@@ -26,20 +36,29 @@ The variable TRAIN_JOBS (globs, separated by blanks or commas) does the same as 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the process's exit code. No traceback reaches a user."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
-        options = _parse(arguments)
-        return _run(options)
+        return _run(_parse([_utf8(each) for each in (sys.argv[1:] if argv is None else argv)]))
     except GeneratorError as error:
-        print(f"{error.prefix}{error}", file=sys.stderr)
+        say(f"{error.prefix}{error}")
         return error.exit_code
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        say("interrupted")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough; keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
+        return EXIT_OK  # whoever read our output has seen enough
+    except Exception as error:  # the last resort: a mistake of ours, told in a line
+        if os.environ.get(_DEBUG):
+            raise
+        say(f"internal error: {type(error).__name__}: {error} (set {_DEBUG}=1 for the traceback)")
+        return EXIT_INTERNAL
+
+
+def _utf8(text: str) -> str:
+    """An argument or variable as UTF-8, whatever encoding the locale made Python assume."""
+    return os.fsencode(text).decode("utf-8", "surrogateescape")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -55,9 +74,7 @@ def _run(options: argparse.Namespace) -> int:
     run: Callable[[argparse.Namespace, Mapping[str, str]], int] = getattr(
         module, f"run_{options.command}"
     )
-    code = run(options, os.environ)
-    sys.stdout.flush()
-    return code
+    return run(options, {name: _utf8(value) for name, value in os.environ.items()})
 
 
 class _Parser(argparse.ArgumentParser):
@@ -92,7 +109,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         for name, text in _COMMANDS.items()
     }
     for name in ("render", "preview", "check", "explain"):
-        _add_common(parsers[name])
+        _add_common(parsers[name], selects=name != "explain")
     _add_render(parsers["render"])
     _add_preview(parsers["preview"])
     _add_eval(parsers["eval"])
@@ -113,7 +130,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _add_common(parser: argparse.ArgumentParser) -> None:
+def _add_common(parser: argparse.ArgumentParser, *, selects: bool) -> None:
     parser.add_argument(
         "--routing", metavar="FILE", type=Path, default=ROOT / "routing.toml",
         help="default: the routing.toml beside generate_pipeline.py",
@@ -128,11 +145,18 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         "--var", metavar="NAME=VALUE", action="append", default=[], dest="variables",
         help="value of a captured variable; repeatable",
     )  # fmt: skip
+    if selects:
+        _add_job(parser)
+    else:
+        parser.set_defaults(globs=None)
+    parser.add_argument("--quiet", action="store_true", help="say nothing but errors on stderr")
+
+
+def _add_job(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--job", metavar="GLOB", action="append", default=[], dest="globs",
         help="only jobs whose name matches, and those they need; repeatable",
     )  # fmt: skip
-    parser.add_argument("--quiet", action="store_true", help="say nothing but errors on stderr")
 
 
 def _add_preview(parser: argparse.ArgumentParser) -> None:

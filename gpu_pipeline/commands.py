@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,12 +12,13 @@ from gpu_pipeline import render as templating
 from gpu_pipeline import report, report_rules
 from gpu_pipeline.checks.rendering import check_before_writing
 from gpu_pipeline.child import Child, nothing_to_run, unset_variables
+from gpu_pipeline.console import say, show, write_result
 from gpu_pipeline.context import Context
 from gpu_pipeline.contexts import parent_contexts
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, NothingToRunError, UsageError
-from gpu_pipeline.files import display, write_atomically
+from gpu_pipeline.files import display, files_below, read_bytes, resolved, write_atomically
 from gpu_pipeline.jobs import Job
-from gpu_pipeline.loading import Loaded, assignments, load, note, show
+from gpu_pipeline.loading import Loaded, assignments, load, note
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.outcomes import outcome_of
 from gpu_pipeline.queueing import longest_first, resource_groups
@@ -29,15 +29,15 @@ from gpu_pipeline.schema import routing_schema
 def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Write the child pipeline, print it, or compare it with the file on disk."""
     output = None if options.output == "-" or options.dry_run else Path(options.output)
-    if output and output.resolve() in _inputs(options):
+    if output and _is_input(output, options):
         raise UsageError(f"-o {options.output}: this is an input; choose another file")
     loaded = load(options, environment)
     child = _child_to_render(options, loaded)
-    text = templating.render(child, options.templates)
+    text = templating.render(child, resolved(options.templates))
     if options.check:
         return _compare(options, output, text, loaded.context)
     if output is None:
-        sys.stdout.buffer.write(text.encode("utf-8"))
+        write_result(text)
         return EXIT_OK
     write_atomically(output, text)
     note(
@@ -120,9 +120,11 @@ def _job(name: str, loaded: Loaded) -> Job:
     raise UsageError(f'no job "{name}"{did_you_mean(name, jobs)}')
 
 
-def _inputs(options: argparse.Namespace) -> set[Path]:
-    templates = {path.resolve() for path in options.templates.rglob("*.j2")}
-    return templates | {options.routing.resolve()}
+def _is_input(output: Path, options: argparse.Namespace) -> bool:
+    """Whether writing `output` would overwrite the routing or something among the templates."""
+    target, templates = resolved(output), resolved(options.templates)
+    inputs = {resolved(path) for path in files_below(templates)} if templates.is_dir() else set()
+    return target in inputs | {resolved(options.routing)} or target.is_relative_to(templates)
 
 
 def _compare(options: argparse.Namespace, path: Path | None, text: str, context: Context) -> int:
@@ -130,13 +132,15 @@ def _compare(options: argparse.Namespace, path: Path | None, text: str, context:
     if path is None:
         raise UsageError("--check compares with a file; name one with -o")
     try:
-        old = path.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        print(f"{display(path)} does not exist; `render` writes it", file=sys.stderr)
-        return EXIT_DIFFERS
+        if not path.exists():
+            say(f"{display(path)} does not exist; `render` writes it")
+            return EXIT_DIFFERS
+        if not path.is_file():
+            raise UsageError(f"{display(path)}: is not a regular file")
     except OSError as error:
-        raise UsageError(f"{display(path)}: cannot be read ({error.strerror})") from None
-    if old == text:
+        raise UsageError(f"{display(path)}: {error.strerror}") from None
+    old = read_bytes(path, "-o")
+    if old == text.encode("utf-8"):
         return EXIT_OK
     branch = f" on {context.branch}" if context.branch else ""
     note(
@@ -144,10 +148,12 @@ def _compare(options: argparse.Namespace, path: Path | None, text: str, context:
         f"{display(path)} differs from what a parent pipeline from {context.source}{branch} gets "
         "now; give --check the options it was rendered with",
     )
-    on_disk, now = f"{display(path)} (on disk)", "rendered now"
-    show(
-        "\n".join(
-            difflib.unified_diff(old.splitlines(), text.splitlines(), on_disk, now, lineterm="")
-        )
+    difference = difflib.unified_diff(
+        old.decode("utf-8", "replace").splitlines(),
+        text.splitlines(),
+        f"{display(path)} (on disk)",
+        "rendered now",
+        lineterm="",
     )
+    show("\n".join(difference) or "only the line ends differ")
     return EXIT_DIFFERS

@@ -82,6 +82,11 @@ def make_context(
     )
 
 
+def in_ci(environment: Mapping[str, str]) -> bool:
+    """Whether this is a job of a CI pipeline."""
+    return "CI_PIPELINE_SOURCE" in environment
+
+
 def context_from(
     environment: Mapping[str, str],
     capture: Sequence[str],
@@ -97,7 +102,7 @@ def context_from(
     Raises UsageError for a source GitLab does not have, an override that nothing would read, and
     a value that cannot stand in a pipeline file.
     """
-    in_ci = "CI_PIPELINE_SOURCE" in environment and source is None and branch is None
+    as_it_is = in_ci(environment) and source is None and branch is None
     if source is None:
         source = environment.get("CI_PIPELINE_SOURCE", "web")
         if not re.fullmatch(r"[a-z][a-z_]*", source):
@@ -113,7 +118,7 @@ def context_from(
     found = {name: environment[name] for name in capture if name in environment} | dict(overrides)
     for name, value in found.items():
         _check_value(name, value)
-    if in_ci:
+    if as_it_is:
         branch, tag = environment.get("CI_COMMIT_BRANCH"), environment.get("CI_COMMIT_TAG")
         known = {n: v for n, v in environment.items() if _SHARED_WITH_CHILD.fullmatch(n)}
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ EXIT_OK = 0
 EXIT_DIFFERS = 1
 EXIT_USAGE = 2
 EXIT_NOTHING_TO_RUN = 3
+EXIT_INTERNAL = 70  # EX_SOFTWARE of sysexits.h: a mistake of this program
 EXIT_INTERRUPTED = 130
 
 
@@ -49,12 +49,7 @@ class Problem:
 
     def __str__(self) -> str:
         parts = [f"{self.file}:{self.line}", *filter(None, [self.path]), self.message]
-        # What a file holds may be quoted here; it must not move the cursor or end the line.
-        return re.sub(r"[\x00-\x1f\x7f-\x9f]", _escape, ": ".join(parts))
-
-
-def _escape(match: re.Match[str]) -> str:
-    return match[0].encode("unicode_escape").decode("ascii")
+        return ": ".join(parts).replace("\n", "\\n")  # what is quoted must not end the line
 
 
 class FindingsError(GeneratorError):

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from gpu_pipeline.errors import OutputError, UsageError
+
+
+def resolved(path: Path) -> Path:
+    """The absolute path with links followed. Raises UsageError for one that leads nowhere."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError) as error:  # a loop of links is a RuntimeError before 3.13
+        reason = getattr(error, "strerror", None) or "its links form a loop"
+        raise UsageError(f"{path}: {reason}") from None
 
 
 def read_bytes(path: Path, option: str) -> bytes:
@@ -19,18 +29,41 @@ def read_bytes(path: Path, option: str) -> bytes:
         ) from None
 
 
+def files_below(folder: Path) -> Iterator[Path]:
+    """All ordinary files below a folder, linked folders included, hidden ones left out; sorted.
+
+    Raises UsageError for a folder that cannot be read.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise UsageError(f"{error.filename}: cannot be read ({error.strerror})")
+
+    seen: set[Path] = set()
+    for root, folders, names in os.walk(folder, followlinks=True, onerror=refuse):
+        here = resolved(Path(root))
+        if here in seen:  # a link back to where we have been
+            folders.clear()
+            continue
+        seen.add(here)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(root) / name
+            if not name.startswith(".") and path.is_file():
+                yield path
+
+
 def write_atomically(path: Path, text: str) -> None:
     """Replace the file at `path` by `text` in UTF-8 in one step, following a symbolic link.
 
     The text goes to a temporary file in the same folder first, which is then renamed. Raises
     OutputError when that fails, or when `path` is a folder or a device; the old file stays.
     """
-    target = path.resolve()
-    if target.exists() and not target.is_file():
-        raise OutputError(f"{display(path)}: is not a regular file; `-o -` writes to stdout")
+    target = resolved(path)
     temporary = None
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        if target.exists() and not target.is_file():
+            raise OutputError(f"{display(path)}: is not a regular file; `-o -` writes to stdout")
+        descriptor, temporary = tempfile.mkstemp(prefix=".child-", dir=target.parent)
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(text.encode("utf-8"))
             stream.flush()
@@ -58,5 +91,5 @@ def display(path: Path) -> str:
     """A path as a person would type it: relative when it lies below the current folder."""
     try:
         return str(path.relative_to(Path.cwd())) if path.is_absolute() else str(path)
-    except ValueError:
+    except (ValueError, OSError):  # elsewhere, or there is no current folder any more
         return str(path)

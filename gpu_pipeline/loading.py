@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_pipeline import render as templating
 from gpu_pipeline.child import Child, plan_child
-from gpu_pipeline.context import Context, context_from
+from gpu_pipeline.console import say
+from gpu_pipeline.context import Context, context_from, in_ci
 from gpu_pipeline.errors import UsageError
-from gpu_pipeline.files import display, read_bytes
+from gpu_pipeline.files import display, read_bytes, resolved
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.names import VARIABLE_NAME
 from gpu_pipeline.problems import Origin
@@ -52,10 +52,11 @@ class Loaded:
 
 def load(options: argparse.Namespace, environment: Mapping[str, str]) -> Loaded:
     """Read everything the options name. Raises GeneratorError for whatever is wrong with it."""
-    templates: Path = options.templates
+    templates: Path = resolved(options.templates)
     if not (templates / templating.ROOT).is_file():
         raise UsageError(
-            f"{display(templates)}: holds no {templating.ROOT}; --templates names another folder"
+            f"{display(options.templates)}: holds no {templating.ROOT}; "
+            "--templates names another folder"
         )
     data = read_bytes(options.routing, "--routing")
     routing_file = display(options.routing)
@@ -75,10 +76,9 @@ def load(options: argparse.Namespace, environment: Mapping[str, str]) -> Loaded:
         source=options.source,
         branch=options.branch,
         overrides=assignments(options.variables),
-        current_branch=_git_branch(options.routing.resolve().parent) or _git_branch(Path.cwd()),
+        current_branch=None if in_ci(environment) else _current_branch(options.routing.parent),
     )
-    globs = options.globs or re.split(r"[\s,]+", environment.get("TRAIN_JOBS", ""))
-    selected, added = select_jobs(jobs, [glob for glob in globs if glob])
+    selected, added = select_jobs(jobs, _globs(options, environment))
     if added:
         note(options, f"note: added because a selected job needs them: {', '.join(added)}")
     return Loaded(
@@ -92,6 +92,16 @@ def load(options: argparse.Namespace, environment: Mapping[str, str]) -> Loaded:
     )
 
 
+def _globs(options: argparse.Namespace, environment: Mapping[str, str]) -> list[str]:
+    """Which jobs were asked for; a command without --job looks at all of them."""
+    if options.globs is None:
+        return []
+    if "" in options.globs:
+        raise UsageError("--job: the glob is empty; leave the option out for all jobs")
+    wanted = options.globs or re.split(r"[\s,]+", environment.get("TRAIN_JOBS", ""))
+    return [glob for glob in wanted if glob]
+
+
 def assignments(texts: list[str]) -> dict[str, str]:
     """The variables that `--var NAME=VALUE` options set. Raises UsageError."""
     found = {}
@@ -99,6 +109,8 @@ def assignments(texts: list[str]) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not equals or not VARIABLE_NAME.fullmatch(name):
             raise UsageError(f'--var {text}: write NAME=VALUE, for example "REGISTRY=local"')
+        if name in found:
+            raise UsageError(f"--var {name} is given twice")
         found[name] = value
     return found
 
@@ -106,19 +118,19 @@ def assignments(texts: list[str]) -> dict[str, str]:
 def note(options: argparse.Namespace, message: str) -> None:
     """Say something that is not the result, unless --quiet."""
     if not options.quiet:
-        print(message, file=sys.stderr)
+        say(message)
 
 
-def show(text: str) -> None:
-    """Print a result, in UTF-8 whatever the locale."""
-    sys.stdout.buffer.write(text.encode("utf-8") + b"\n")
+def _current_branch(folder: Path) -> str | None:
+    """The branch of the routing's repository, or of the one we are in."""
+    return _git_branch(folder) or _git_branch(Path())
 
 
 def _git_branch(folder: Path) -> str | None:
     """The branch checked out in `folder`; None without git, a repository or a branch."""
     command = ["git", "-C", str(folder), "symbolic-ref", "--quiet", "--short", "HEAD"]
     try:
-        found = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+        found = subprocess.run(command, capture_output=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return found.stdout.strip() or None
+    return found.stdout.decode("utf-8", "replace").strip() or None

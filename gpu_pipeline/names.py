@@ -7,6 +7,12 @@ import re
 from collections.abc import Iterable
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+# Variables that the generator itself puts into every child.
+PARENT_SOURCE = "PARENT_PIPELINE_SOURCE"
+EPOCHS = "ROUTE_EPOCHS"
+FINGERPRINT = "ROUTE_FINGERPRINT"
+OWN_VARIABLES = (PARENT_SOURCE, EPOCHS, FINGERPRINT)
+
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 # Words that mean something to GitLab where a job name could stand (doc/ci/jobs: job names).
@@ -21,7 +27,9 @@ RESERVED = set(
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A sentence tail naming the nearest known word, or all known ones if they are few."""
     choices = sorted(known)
-    close = difflib.get_close_matches(word, choices, n=1, cutoff=0.6)
+    # Comparing with thousands of names, for each of thousands of mistakes, would take minutes.
+    likely = [each for each in choices if each[:1] == word[:1]] if len(choices) > 200 else choices
+    close = difflib.get_close_matches(word, likely[:1000], n=1, cutoff=0.6)
     if close:
         return f'; did you mean "{close[0]}"?'
     if choices and len(choices) <= 12:

@@ -64,9 +64,11 @@ class Problems:
         """Whether the value at `path`, something in it or the table around it was cut out."""
         return any(cut[: len(path)] == path[: len(cut)] for cut in self._cut)
 
-    def has_cut_any(self, key: str) -> bool:
-        """Whether a value under a key of this name was cut out anywhere."""
-        return any(key in cut for cut in self._cut)
+    def has_cut_last(self, key: str) -> bool:
+        """Whether a value of a key of this name, or an item of it, was cut out anywhere."""
+        return any(
+            [part for part in cut if isinstance(part, str)][-1:] == [key] for cut in self._cut
+        )
 
     def has_noted(self, last: str) -> bool:
         """Whether a problem was found with a key of this name, anywhere."""

@@ -19,7 +19,7 @@ _DECIMAL = {
 _SUFFIXES = _DECIMAL | _BINARY
 _SHAPE = re.compile(
     r"(?P<number>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))"
-    r"(?:[eE](?P<exponent>[+-]?[0-9]+)|(?P<suffix>[A-Za-z]*))"
+    r"(?:[eE](?P<exponent>[+-]?[0-9]{1,9})|(?P<suffix>[A-Za-z]*))"
     r"|(?P<zero>[+-]?\.?[eE][+-]?[0-9]+)"  # an exponent of nothing: Kubernetes reads 0
 )
 _NANO = Decimal(10) ** -9
@@ -38,19 +38,23 @@ def parse_quantity(text: str) -> Decimal:
     """
     match = _SHAPE.fullmatch(text)
     if match is None or (match["suffix"] or "") not in _SUFFIXES:
-        raise QuantityError(f'"{text}" is not a Kubernetes quantity{_hint(text)}')
+        raise QuantityError(f'"{_shown(text)}" is not a Kubernetes quantity{_hint(text)}')
     if match["zero"]:
         return Decimal(0)
     if match["exponent"] is None:
         scale = _SUFFIXES[match["suffix"]]
     elif abs(int(match["exponent"])) > _MAX_EXPONENT:
-        raise QuantityError(f'"{text}" is beyond any quantity Kubernetes can hold')
+        raise QuantityError(f'"{_shown(text)}" is beyond any quantity Kubernetes can hold')
     else:
         scale = Decimal(10) ** int(match["exponent"])
     with localcontext(prec=len(text) + 100) as context:
         value = Decimal(match["number"]) * scale
         context.rounding = "ROUND_UP"
         return value.quantize(_NANO).normalize() if value else Decimal(0)
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:37]}…"
 
 
 def _hint(text: str) -> str:

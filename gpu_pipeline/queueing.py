@@ -20,9 +20,9 @@ def longest_first(jobs: Sequence[Job]) -> list[Job]:
     Runners take pending jobs in the order of creation, which is the order of the file. Jobs of
     equal length keep their order.
     """
-    pools = list(dict.fromkeys(job.pool.value for job in jobs))
+    pools = {pool: n for n, pool in enumerate(dict.fromkeys(job.pool.value for job in jobs))}
     weights = job_weights(jobs)
-    return sorted(jobs, key=lambda job: (pools.index(job.pool.value), -weights[job.name]))
+    return sorted(jobs, key=lambda job: (pools[job.pool.value], -weights[job.name]))
 
 
 def job_weights(jobs: Sequence[Job]) -> dict[str, float]:
@@ -31,11 +31,11 @@ def job_weights(jobs: Sequence[Job]) -> dict[str, float]:
     A model that was never measured counts as the mean of its pool's measured ones per epoch; in a
     pool without any measurement the number of epochs decides.
     """
-    measured: dict[str, dict[str, float]] = {}
+    measured: dict[str, list[float]] = {}
     for job in jobs:
-        for model, each in job.seconds_per_epoch.items():
-            measured.setdefault(job.pool.value, {})[model] = each.value
-    means = {pool: fmean(by_model.values()) for pool, by_model in measured.items()}
+        for each in job.seconds_per_epoch.values():
+            measured.setdefault(job.pool.value, []).append(each.value)
+    means = {pool: fmean(values) for pool, values in measured.items()}
     weights = {}
     for job in jobs:
         assumed = means.get(job.pool.value, 1.0)
@@ -58,8 +58,10 @@ def resource_groups(jobs: Sequence[Job], pipeline_queue: str | None) -> Mapping[
         pool = job.pool_settings
         if (pool.queue or pipeline_queue) == "kubernetes":
             continue
-        count = (pool.concurrency or 1) * (pool.max_nodes or 1)
-        heap = slots.setdefault(job.pool.value, [(0.0, n) for n in range(1, count + 1)])
+        if job.pool.value not in slots:
+            count = (pool.concurrency or 1) * (pool.max_nodes or 1)
+            slots[job.pool.value] = [(0.0, n) for n in range(1, min(count, len(jobs)) + 1)]
+        heap = slots[job.pool.value]
         load, number = heap[0]
         heapq.heapreplace(heap, (load + weights[job.name], number))
         groups[job.name] = f"{job.pool.value}/{number}"

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import shlex
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jinja2
 from jinja2 import nodes
 
 from gpu_pipeline.child import Child
 from gpu_pipeline.errors import TemplateError
+from gpu_pipeline.files import files_below, read_bytes
 from gpu_pipeline.names import NAME, did_you_mean
 from gpu_pipeline.readback import check_rendered
 from gpu_pipeline.yaml_text import Plain, bare_name, block, quote
@@ -31,10 +33,10 @@ def template_names(templates: Path, folder: str) -> set[str]:
 
 
 def fingerprint(routing: bytes, templates: Path) -> str:
-    """Sixteen hexadecimal digits that change with any byte of the routing or a template."""
+    """Sixteen hexadecimal digits that change with any byte of the routing or a template file."""
     digest = hashlib.sha256(routing)
-    for path in sorted(templates.rglob("*.j2")):
-        content = path.read_bytes()
+    for path in files_below(templates):
+        content = read_bytes(path, "--templates")
         name = path.relative_to(templates).as_posix()
         digest.update(f"\0{name}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()[:16]
@@ -61,11 +63,23 @@ def render(child: Child, templates: Path) -> str:
 
 
 def _refuse_dropped_text(environment: jinja2.Environment, templates: Path) -> None:
-    """Jinja drops whatever stands outside the blocks of a template that extends another."""
+    """Jinja drops whatever a template that extends another has outside the other's blocks."""
+    trees: dict[str, nodes.Template] = {}
     for name in environment.list_templates(filter_func=lambda name: name.endswith(SUFFIX)):
-        source = (templates / name).read_text(encoding="utf-8")
-        tree = environment.parse(source, name, str(templates / name))
-        if not any(isinstance(node, nodes.Extends) for node in tree.body):
+        path = templates / name
+        if not path.is_file():  # a folder, a pipe or a broken link; who uses it will be told
+            continue
+        try:
+            trees[name] = environment.parse(path.read_text(encoding="utf-8"), name, str(path))
+        except UnicodeDecodeError:
+            raise TemplateError(f"{templates.name}/{name}: is not UTF-8") from None
+        except OSError as error:
+            raise TemplateError(
+                f"{templates.name}/{name}: cannot be read ({error.strerror})"
+            ) from None
+    for name, tree in trees.items():
+        extends = next((node for node in tree.body if isinstance(node, nodes.Extends)), None)
+        if extends is None:
             continue
         for node in tree.body:
             if isinstance(node, nodes.Output) and not _is_blank(node):
@@ -73,6 +87,22 @@ def _refuse_dropped_text(environment: jinja2.Environment, templates: Path) -> No
                     f"{templates.name}/{name}:{_first_text_line(node)}: this stands outside a "
                     "block, so it would be dropped; put it into a block such as script or extra"
                 )
+        parent = extends.template.value if isinstance(extends.template, nodes.Const) else None
+        if parent in trees:
+            _check_blocks(tree, trees[parent], f"{templates.name}/{name}", parent)
+
+
+def _check_blocks(
+    tree: nodes.Template, parent: nodes.Template, file: str, parent_name: str
+) -> None:
+    known = [block.name for block in parent.find_all(nodes.Block)]
+    inside = {b.name for outer in tree.find_all(nodes.Block) for b in outer.find_all(nodes.Block)}
+    for own in tree.find_all(nodes.Block):
+        if own.name not in known and own.name not in inside:
+            raise TemplateError(
+                f"{file}:{own.lineno}: {parent_name} has no block "
+                f'"{own.name}"{did_you_mean(own.name, known)}'
+            )
 
 
 def _is_blank(output: nodes.Output) -> bool:
@@ -88,17 +118,21 @@ def _first_text_line(output: nodes.Output) -> int:
 
 
 class _Environment(jinja2.Environment):
-    """Names in templates mean keys and fields only, never the methods of a dict or a string."""
+    """Names in templates mean keys and fields only, never the methods of a Python object."""
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         return self.getitem(obj, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         if isinstance(obj, Mapping):
-            return obj[argument] if argument in obj else self.undefined(obj=obj, name=argument)
-        if isinstance(obj, str | int) or (is_dataclass(obj) and argument not in _known(obj)):
-            return self.undefined(obj=obj, name=argument)
-        return super().getitem(obj, argument)
+            known = argument in obj
+        elif is_dataclass(obj):
+            known = argument in _field_names(obj.__class__)
+        elif isinstance(obj, str | int | Sequence):
+            known = isinstance(argument, int | slice)
+        else:  # Jinja's own objects, such as loop
+            known = True
+        return super().getitem(obj, argument) if known else self.undefined(obj=obj, name=argument)
 
 
 class _Undefined(jinja2.StrictUndefined):
@@ -113,10 +147,16 @@ class _Undefined(jinja2.StrictUndefined):
         return f'{owner} has no "{name}"{did_you_mean(name, _known(self._undefined_obj))}'
 
 
-def _known(obj: object) -> list[str]:
+def _known(obj: object) -> Iterable[str]:
     if isinstance(obj, Mapping):
         return [str(key) for key in obj]
-    return [field.name for field in fields(obj)] if is_dataclass(obj) else []
+    return _field_names(obj.__class__) if is_dataclass(obj) else ()
+
+
+@functools.cache
+def _field_names(kind: Hashable) -> frozenset[str]:
+    """The fields of a dataclass type."""
+    return frozenset(field.name for field in fields(cast("type[Any]", kind)))
 
 
 def _environment(templates: Path, written: Counter[str]) -> jinja2.Environment:
@@ -182,14 +222,14 @@ def _locate(error: BaseException, templates: Path) -> str:
 
 def _describe(error: Exception, environment: jinja2.Environment) -> str:
     message = str(error) or type(error).__name__
-    if isinstance(error, jinja2.TemplateSyntaxError) and message.startswith("No filter named "):
-        name = message.removeprefix("No filter named ").strip("'.")
-        return f'no filter is named "{name}"{did_you_mean(name, environment.filters)}'
+    named: dict[str, Iterable[str]] = {"filter": environment.filters, "test": environment.tests}
+    for kind, known in named.items():
+        if message.startswith(f"No {kind} named "):
+            name = message.removeprefix(f"No {kind} named ").strip("'.")
+            return f'no {kind} is named "{name}"{did_you_mean(name, known)}'
     if isinstance(error, jinja2.TemplateNotFound):
         known = environment.list_templates()
         return f"there is no template {error.name}{did_you_mean(str(error.name), known)}"
     if isinstance(error, RecursionError):
         return "the template includes itself"
-    if isinstance(error, UnicodeDecodeError):
-        return "a template is not UTF-8"
     return message

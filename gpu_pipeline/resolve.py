@@ -35,7 +35,10 @@ class _Work:
 def resolve_jobs(routing: Routing, problems: Problems) -> list[Job]:
     """All jobs in the order of the file. What cannot be resolved is noted in `problems`."""
     jobs: dict[str, Job] = {}
+    doubled = set(_models_of_a_second_family(routing))
     for work in _all_work(routing, problems):
+        if work.path in doubled:
+            continue
         if work.name in jobs:
             problems.add(work.path, f'makes a second job "{work.name}"; choose another name')
             continue
@@ -44,6 +47,15 @@ def resolve_jobs(routing: Routing, problems: Problems) -> list[Job]:
             jobs[job.name] = job
     _check_pools_used(routing, jobs.values(), problems)
     return _with_needs(routing, list(jobs.values()), problems)
+
+
+def _models_of_a_second_family(routing: Routing) -> Iterator[Path]:
+    """Where a model stands that another family has already, which is one problem and not two."""
+    seen: dict[str, str] = {}
+    for family, settings in (routing.families or {}).items():
+        for i, model in enumerate(settings.models or ()):
+            if seen.setdefault(model, family) != family:
+                yield ("families", family, "models", i)
 
 
 def disabled_jobs(routing: Routing, problems: Problems) -> dict[str, Origin]:
@@ -96,12 +108,15 @@ def _resolve(routing: Routing, work: _Work, problems: Problems) -> Job | None:
     base = pick_named(routed, "base", str, problems)
     stage = pick([_pipeline_layer(routing)], ("stage",), _stage, problems)
     pools = routing.pools or {}
-    if pool is None or pool.value not in pools or base is None or stage is None:
+    if pool is None or pool.value not in pools:
         return None  # noted already, as a missing key or an unknown pool
+    # A missing base or stage is noted too; the rest can be examined without them.
+    base = base or Sourced(value="", origin=pool.origin)
+    stage = stage or Sourced(value="", origin=pool.origin)
     stack = layers(routing, task=work.task, family=work.family, model=work.model, pool=pool.value)
     own = values(stack, problems)
     _check_requests(own, problems)
-    if not _complete(own, work, problems) or own.epochs is None or own.timeout is None:
+    if not _complete(own, stack, work, problems) or own.epochs is None or own.timeout is None:
         return None
     if work.model is None:
         _check_shared_by_models(routing, work, (pool, base, own), problems)
@@ -156,18 +171,19 @@ def _seconds_per_epoch(
     return found
 
 
-def _complete(own: Values, work: _Work, problems: Problems) -> bool:
+def _complete(own: Values, stack: Sequence[Layer], work: _Work, problems: Problems) -> bool:
     """Whether every value that a job needs was set somewhere; notes those that were not."""
-    missing = [
-        field.name
-        for field in fields(own)
-        if getattr(own, field.name) is None and not problems.has_cut_any(field.name)
-    ]
-    missing += [
-        f"{kind}.{resource}"
+    keys: list[Path] = [(field.name,) for field in fields(own) if getattr(own, field.name) is None]
+    keys += [
+        (kind, resource)
         for kind in ("requests", "limits")
         for resource in ("cpu", "memory")
-        if resource not in getattr(own, kind) and not problems.has_cut_any(kind)
+        if resource not in getattr(own, kind)
+    ]
+    missing = [
+        ".".join(map(str, key))
+        for key in keys
+        if not any(problems.has_cut((*layer.path, *key)) for layer in stack)
     ]
     of_task = [name for name in missing if name in ("epochs", "timeout")]
     of_family = [name for name in missing if name not in of_task]
@@ -181,7 +197,7 @@ def _complete(own: Values, work: _Work, problems: Problems) -> bool:
             ("families", work.family),
             f"has no {', '.join(of_family)}; set it here, in a task, in the pool or in [pipeline]",
         )
-    return not missing
+    return not keys
 
 
 def _check_requests(own: Values, problems: Problems) -> None:
@@ -203,6 +219,8 @@ def _check_shared_by_models(
 ) -> None:
     """One job for a whole family cannot honour what a single model wants otherwise."""
     pool, base, own = shared
+    together = layers(routing, task=work.task, family=work.family, model=None, pool=None)
+    shared_needs = pick_named(together, "needs", tuple, problems)
     for model in work.models:
         routed = layers(routing, task=work.task, family=work.family, model=model, pool=None)
         stack = layers(routing, task=work.task, family=work.family, model=model, pool=pool.value)
@@ -212,6 +230,7 @@ def _check_shared_by_models(
             for mine, other in (
                 (pool, pick_named(routed, "pool", str, problems)),
                 (base, pick_named(routed, "base", str, problems)),
+                (shared_needs, pick_named(routed, "needs", tuple, problems)),
                 *_pairs(own, theirs),
             )
             if other is not None and (mine is None or mine.value != other.value)
@@ -276,5 +295,10 @@ def _with_needs(routing: Routing, jobs: list[Job], problems: Problems) -> list[J
     try:
         TopologicalSorter({job.name: job.needs for job in resolved}).prepare()
     except CycleError as error:
-        problems.add(("tasks",), f"jobs need each other in a circle: {' → '.join(error.args[1])}")
+        circle: list[str] = error.args[1]
+        origins = [job.needs_origin for job in resolved if job.name in circle and job.needs_origin]
+        problems.add(
+            origins[0].key if origins else ("tasks",),
+            f"jobs need each other in a circle: {' → '.join(circle)}",
+        )
     return resolved

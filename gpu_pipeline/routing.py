@@ -27,12 +27,15 @@ def read_routing(data: bytes, file: str) -> tuple[Routing, Problems]:
     try:
         document = tomllib.loads(text)
         problems = Problems(file, key_lines(text))
+        return _validate(document, problems), problems
     except tomllib.TOMLDecodeError as error:
         raise RoutingError([_syntax_problem(str(error), text, file)]) from None
     except RecursionError:
-        message = "arrays or inline tables are nested too deeply to read"
+        message = "tables or arrays are nested too deeply to read"
         raise RoutingError([Problem(file=file, line=1, path="", message=message)]) from None
-    return _validate(document, problems), problems
+    except ValueError:  # Python's bound on the digits of an integer
+        message = "a number has too many digits to read"
+        raise RoutingError([Problem(file=file, line=1, path="", message=message)]) from None
 
 
 def _decode(data: bytes, file: str) -> str:
@@ -79,10 +82,14 @@ def _syntax_problem(error: str, text: str, file: str) -> Problem:
     )
 
 
+# Each round cuts what was found, at most an array item's replacement needs a second one.
+_MAX_ROUNDS = 10
+
+
 def _validate(document: dict[str, Any], problems: Problems) -> Routing:
     """Validate, cutting out what is wrong until the rest is right: each round cuts something."""
     rest = copy.deepcopy(document)
-    while True:
+    for _ in range(_MAX_ROUNDS):
         try:
             routing = Routing.model_validate(rest)
         except ValidationError as error:
@@ -93,6 +100,8 @@ def _validate(document: dict[str, Any], problems: Problems) -> Routing:
         else:
             _report_missing(routing, (), problems)
             return routing
+    problems.raise_if_any()
+    raise RoutingError([Problem(file=problems.file, line=1, path="", message="cannot be read")])
 
 
 def _cut(document: Any, path: Path) -> None:
@@ -166,6 +175,8 @@ def _hint(kind: str, value: object) -> str:
     if kind == "bool_type" and value in ("true", "false"):
         return "; remove the quotes"
     if kind == "string_type" and isinstance(value, bool | int | float | datetime.date):
+        if isinstance(value, int) and abs(value) > 10**18:
+            return "; put it in quotes"
         shown = str(value).lower() if isinstance(value, bool) else value
         return f'; put it in quotes: "{shown}"'
     if kind == "tuple_type" and isinstance(value, str):
@@ -189,6 +200,8 @@ def _describe(value: object) -> str:
         return "table"
     if isinstance(value, list):
         return "array"
+    if isinstance(value, int) and abs(value) > 10**18:
+        return "an integer of that size"
     shown = str(value).lower() if isinstance(value, bool) else str(value)
     return f"{names.get(type(value), type(value).__name__)} {shown}"
 
@@ -203,6 +216,10 @@ def _explain_pattern(value: str, path: Path) -> str:
         )
     if path[-1] == "image":
         return "must not contain blanks or control characters"
+    if path[-1] == "stage":
+        return "must be 1 to 255 characters, without a dot or blank at its beginning or end"
+    if "tags" in path:
+        return "must not contain blanks or control characters"
     return "must not contain control characters"
 
 
@@ -214,7 +231,7 @@ def _suggest_key(path: Path) -> str:
             "; the number of GPUs is a property of the runner (tags, pod_spec), not of a job, "
             "and the GPU model one of the pool"
         )
-    if isinstance(path[-2] if len(path) > 2 else None, str) and path[0] == "models":
+    if len(path) == 3 and path[0] == "models":
         hint = f'; a name with a dot is written in quotes: [models."{path[1]}.{name}"]'
     else:
         hint = ""

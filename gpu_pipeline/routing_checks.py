@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from gpu_pipeline.context import SOURCES
-from gpu_pipeline.names import NAME, RESERVED, VARIABLE_NAME, did_you_mean
+from gpu_pipeline.names import NAME, OWN_VARIABLES, RESERVED, VARIABLE_NAME, did_you_mean
 from gpu_pipeline.problems import Problems
 from gpu_pipeline.routing_model import (
     Pool,
@@ -20,11 +20,8 @@ from gpu_pipeline.routing_model import (
 from gpu_pipeline.rules import RuleError, RuleSyntaxError, decide
 from gpu_pipeline.toml_lines import Path
 
-# Set by the generator in every child; a routing that set them too would contradict it.
-OWN_VARIABLES = ("PARENT_PIPELINE_SOURCE", "ROUTE_EPOCHS", "ROUTE_FINGERPRINT")
 _OWN_KUBERNETES = re.compile(
-    r"KUBERNETES_(?:(?:CPU|MEMORY|EPHEMERAL_STORAGE)_(?:REQUEST|LIMIT)"
-    r"|NODE_SELECTOR_POOL|NODE_TOLERATIONS_[0-9]+)"
+    r"KUBERNETES_(?:(?:CPU|MEMORY|EPHEMERAL_STORAGE)_(?:REQUEST|LIMIT)|NODE_(?:SELECTOR|TOLERATIONS)_.*)"
 )
 _SECRET_WORDS = ("TOKEN", "PASSWORD", "PASSWD", "SECRET", "KEY", "CREDENTIAL")
 _SELF_REFERENCE = r"\$\{{?{name}\}}?"
@@ -47,8 +44,15 @@ def check_routing(
     for name, pool in (routing.pools or {}).items():
         _check_pool(pool, ("pools", name), problems)
     _check_runner_defaults(routing.pools or {}, problems)
+    _check_selectors(routing.pools or {}, problems)
+    captured = set((routing.pipeline and routing.pipeline.capture) or ())
     for path, settings in all_settings(routing):
         _check_settings(settings, path, problems)
+        for name in captured & set(settings.variables or {}):
+            problems.add(
+                (*path, "variables", name),
+                "is captured too, and this value would win over the captured one; keep one",
+            )
     _check_contexts(routing, problems)
 
 
@@ -131,7 +135,7 @@ def _check_families(routing: Routing, problems: Problems) -> None:
                 )
             owner.setdefault(model, family)
     for model in routing.models or {}:
-        if model not in owner and not problems.has_cut_any("models"):
+        if model not in owner and not problems.has_cut_last("models"):
             problems.add(("models", model), f"no family has this model{did_you_mean(model, owner)}")
 
 
@@ -199,9 +203,20 @@ def _check_pool(pool: Pool, path: Path, problems: Problems) -> None:
     unsure = any(problems.has_cut((*path, key)) for key in ("node_selector", "runner_default"))
     if not pool.runner_default and pool.node_selector is None and not unsure:
         problems.add(path, "how do jobs get here? Give node_selector, or runner_default = true")
-    for name in pool.variables or {}:
-        if pool.runner_default and name.startswith("KUBERNETES_NODE_SELECTOR_"):
-            problems.add((*path, "variables", name), "contradicts runner_default = true")
+
+
+def _check_selectors(pools: Mapping[str, Pool], problems: Problems) -> None:
+    """Two pools behind one label are one pool to Kubernetes: a job may land on either."""
+    owners: dict[str, str] = {}
+    for name, pool in pools.items():
+        if pool.node_selector is None:
+            continue
+        if pool.node_selector in owners:
+            problems.add(
+                ("pools", name, "node_selector"),
+                f'selects the nodes of pool "{owners[pool.node_selector]}" too',
+            )
+        owners.setdefault(pool.node_selector, name)
 
 
 def _check_runner_defaults(pools: Mapping[str, Pool], problems: Problems) -> None:
@@ -220,22 +235,7 @@ def _check_runner_defaults(pools: Mapping[str, Pool], problems: Problems) -> Non
 
 
 def _check_settings(settings: Settings, path: Path, problems: Problems) -> None:
-    for name, value in (settings.variables or {}).items():
-        here: Path = (*path, "variables", name)
-        if not VARIABLE_NAME.fullmatch(name):
-            problems.add(here, "is not a variable name: letters, digits and _ only")
-        elif name in OWN_VARIABLES or _OWN_KUBERNETES.fullmatch(name):
-            problems.add(here, "is set by the generator; use requests, limits, pool or epochs")
-        elif name.startswith(("CI_", "GITLAB_")):
-            problems.add(here, "is set by GitLab; jobs would see another value than they expect")
-        elif secret := _secret_word(name):
-            problems.add(
-                here,
-                f"looks like a secret ({secret}): the child file is a readable artifact; make it a "
-                "masked CI/CD variable, which the child's jobs see anyway",
-            )
-        elif re.fullmatch(_SELF_REFERENCE.format(name=name), value):
-            problems.add(here, "is defined as itself: jobs would get the literal text")
+    _check_variables(settings.variables, (*path, "variables"), problems)
     if settings.tags is not None and not 0 < len(settings.tags) <= _MAX_TAGS:
         problems.add((*path, "tags"), f"must name 1 to {_MAX_TAGS} tags")
     if settings.rules == ():
@@ -257,9 +257,28 @@ def _check_rule(rule: Rule, path: Path, problems: Problems) -> None:
         problems.add(path, 'start_in and when = "delayed" go together')
     elif rule.model_fields_set:
         _check_as_gitlab_does(rule, path, problems)
-    for name in rule.variables or {}:
+    _check_variables(rule.variables, (*path, "variables"), problems)
+
+
+def _check_variables(variables: Mapping[str, str] | None, path: Path, problems: Problems) -> None:
+    """Variables of a job: whatever the generator, GitLab or a secret store owns is refused."""
+    for name, value in (variables or {}).items():
+        message = None
         if not VARIABLE_NAME.fullmatch(name):
-            problems.add((*path, "variables", name), "is not a variable name")
+            message = "is not a variable name: letters, digits and _ only"
+        elif name in OWN_VARIABLES or _OWN_KUBERNETES.fullmatch(name):
+            message = "is set by the generator; use requests, limits, epochs, or the pool's keys"
+        elif name.startswith(("CI_", "GITLAB_")):
+            message = "is set by GitLab; jobs would see another value than they expect"
+        elif secret := _secret_word(name):
+            message = (
+                f"looks like a secret ({secret}): the child file is a readable artifact; make it a "
+                "masked CI/CD variable, which the child's jobs see anyway"
+            )
+        elif re.fullmatch(_SELF_REFERENCE.format(name=name), value):
+            message = "is defined as itself: jobs would get the literal text"
+        if message:
+            problems.add((*path, name), message)
 
 
 def _check_as_gitlab_does(rule: Rule, path: Path, problems: Problems) -> None:
@@ -271,4 +290,6 @@ def _check_as_gitlab_does(rule: Rule, path: Path, problems: Problems) -> None:
         at = f' at "{start}"' if start else " at the end"
         problems.add((*path, "if"), f"{error.reason}{at}{hint}")
     except RuleError as error:
-        problems.add(path, f"GitLab would refuse it: {error}")
+        # Ours is a list of one rule, so its number says nothing.
+        reason = str(error).removesuffix(" (rule 1)")
+        problems.add(path, f"GitLab would refuse it: {reason}")

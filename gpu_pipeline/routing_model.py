@@ -16,6 +16,7 @@ from gpu_pipeline.durations import MAX_TIMEOUT_SECONDS, DurationError, parse_dur
 from gpu_pipeline.quantity import QuantityError, parse_quantity
 from gpu_pipeline.toml_lines import Path
 
+_HUGE = 10**18
 _MIN_MEMORY_BYTES = 2**20
 _MAX_CORES = 512
 
@@ -30,7 +31,10 @@ class Table(BaseModel):
 def _quantity(value: object) -> object:
     if isinstance(value, float):
         raise PydanticCustomError("quantity", 'write it as text, for example "1500m" or "1.5"')
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(value, int) and not isinstance(value, bool):
+        text: object = str(value) if abs(value) < _HUGE else "a number that long"
+    else:
+        text = value
     if not isinstance(text, str):
         return value
     try:
@@ -46,8 +50,8 @@ def _memory(value: object) -> object:
     text = _quantity(value)
     if isinstance(text, str) and parse_quantity(text) < _MIN_MEMORY_BYTES:
         raise PydanticCustomError(
-            "memory", '"{text}" is less than 1Mi: is the unit missing? For example "{text}Gi"',
-            {"text": text},
+            "memory", '"{text}" is less than 1Mi: is the unit missing? For example "{example}"',
+            {"text": text, "example": f"{text}Gi" if text.isdigit() else "16Gi"},
         )  # fmt: skip
     return text
 
@@ -64,9 +68,10 @@ def _cpu(value: object) -> object:
 
 def _timeout(value: object) -> object:
     if isinstance(value, int) and not isinstance(value, bool):
+        example = f"{value}s" if 0 < value <= MAX_TIMEOUT_SECONDS else "90s"
         raise PydanticCustomError(
-            "timeout", 'needs a unit: GitLab takes text such as "{seconds}s" or "12h"',
-            {"seconds": value},
+            "timeout", 'needs a unit: GitLab takes text such as "{example}" or "12h"',
+            {"example": example},
         )  # fmt: skip
     if not isinstance(value, str):
         return value
@@ -83,11 +88,16 @@ Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")]
 Word = Annotated[str, Field(pattern=r"^[^\s\x00-\x1f\x7f]+$")]
 Prose = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 Texts = Annotated[tuple[Text, ...], Field(strict=False)]
+Words = Annotated[tuple[Word, ...], Field(strict=False)]
+Stage = Annotated[
+    str, Field(pattern=r"^[^\s\x00-\x1f\x7f.](?:[^\x00-\x1f\x7f]{0,253}[^\s\x00-\x1f\x7f])?$")
+]
 Variables = dict[str, Prose]
 Cpu = Annotated[str, BeforeValidator(_cpu, json_schema_input_type=str | int)]
 Memory = Annotated[str, BeforeValidator(_memory, json_schema_input_type=str | int)]
 Timeout = Annotated[str, BeforeValidator(_timeout)]
-Positive = Annotated[int, Field(ge=1, le=1_000_000)]
+Epochs = Annotated[int, Field(ge=1, le=1_000_000)]
+Count = Annotated[int, Field(ge=1, le=1_000)]
 Queue = Literal["gitlab", "kubernetes"]
 
 
@@ -134,9 +144,9 @@ class Settings(Table):
     """What any layer may set: pipeline, pool, task, family, model, and their tasks."""
 
     image: Word | None = key("container image of the job")
-    tags: Texts | None = key("runner tags")
+    tags: Words | None = key("runner tags")
     timeout: Timeout | None = key('job timeout with its unit, for example "12h"; at most a month')
-    epochs: Positive | None = key("epochs the training command is given")
+    epochs: Epochs | None = key("epochs the training command is given")
     requests: Resources | None = key("what the scheduler reserves for the build container")
     limits: Resources | None = key("what the build container may use at most")
     variables: Variables | None = key("further CI/CD variables of the job; values are text")
@@ -179,7 +189,7 @@ class Pipeline(Settings):
     """Values of the whole child pipeline, and the last layer of every job's settings."""
 
     required: ClassVar[tuple[str, ...]] = ("stage",)
-    stage: Text | None = key("stage of all jobs")
+    stage: Stage | None = key("stage of all jobs")
     capture: Texts | None = key("variables read where the generator runs, written into the child")
     currency: Word | None = key("currency of the pools' prices, such as EUR")
     queue: Queue | None = key('"gitlab" (default): resource groups; "kubernetes": Pending pods')
@@ -190,16 +200,16 @@ class Pool(Settings):
 
     required: ClassVar[tuple[str, ...]] = ("gpu", "concurrency")
     instance: Text | None = key("instance type of the cloud provider")
-    gpu: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ()._+/-]*$")] | None = key(
-        "GPU name exactly as `nvidia-smi --query-gpu=name` prints it"
-    )
+    gpu: (
+        Annotated[str, Field(pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9 ()._+/-]*[A-Za-z0-9)+])?$")] | None
+    ) = key("GPU name exactly as `nvidia-smi --query-gpu=name` prints it")
     runner_default: bool | None = key("true: the runner's own node selector leads here")
     node_selector: Text | None = key("node label that selects the pool, label=value")
     taints: Texts | None = key("taints of the nodes, key[=value]:effect; jobs tolerate them")
     allocatable: Resources | None = key("measured with `kubectl get node`; leave out what is not")
-    concurrency: Positive | None = key("jobs at once on one node")
+    concurrency: Count | None = key("jobs at once on one node")
     sharing: Literal["none", "time-slicing", "mps"] | None = key("how jobs share a node's GPU")
-    max_nodes: Positive | None = key("the autoscaler's upper bound; 1 when left out")
+    max_nodes: Count | None = key("the autoscaler's upper bound; 1 when left out")
     price_per_hour: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = key(
         "price of one node; state currency, date and source in a comment"
     )

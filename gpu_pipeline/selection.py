@@ -26,11 +26,11 @@ def select_jobs(jobs: Sequence[Job], globs: Sequence[str]) -> tuple[list[Job], l
         raise (NothingToRunError if len(unmatched) == len(globs) else UsageError)(message)
     by_name = {job.name: job for job in jobs}
     wanted = {n for n in names if not globs or any(fnmatchcase(n, glob) for glob in globs)}
-    added: set[str] = set()
+    kept = set(wanted)
     pending = list(wanted)
     while pending:
         for needed in by_name[pending.pop()].needs:
-            if needed not in wanted | added:
-                added.add(needed)
+            if needed not in kept:
+                kept.add(needed)
                 pending.append(needed)
-    return [job for job in jobs if job.name in wanted | added], sorted(added)
+    return [job for job in jobs if job.name in kept], sorted(kept - wanted)

@@ -23,6 +23,7 @@ _START = r"(?:[A-Za-z_]|\.[A-Za-z_]{2})"
 _BARE_NAME = re.compile(rf"{_START}[A-Za-z0-9_.-]*")
 _BARE_TEXT = re.compile(rf"{_START}[A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*")
 _BARE_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
+_TEXT = "tag:yaml.org,2002:str"
 _SINGLE_QUOTED = re.compile(r"[ -&(-~]*")  # printable ASCII without the apostrophe
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 # Everything but printable characters that are neither quote nor backslash, line separators, BOM.
@@ -105,12 +106,15 @@ def load_exactly(text: str) -> object:
     Raises YamlError for broken YAML, a key given twice at any depth, an alias, and a bare
     scalar whose meaning depends on the parser.
     """
+    if broken := re.search("[\ud800-\udfff]", text):
+        line = text.count("\n", 0, broken.start()) + 1
+        raise YamlError("this holds half of a character, which cannot be written", line)
     loader = _Loader(text)
     try:
         node = loader.get_single_node()
         if node is None:
             raise YamlError("there is nothing in it", 1)
-        _check(node, set())
+        _Examination(loader).check(node)
         return loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -119,28 +123,52 @@ def load_exactly(text: str) -> object:
     except yaml.reader.ReaderError as error:
         line = text.encode("utf-8")[: error.position].count(b"\n") + 1
         raise YamlError(error.reason, line) from None
+    except RecursionError:
+        raise YamlError("the values are nested too deeply", 1) from None
     finally:
         loader.dispose()
 
 
-def _check(node: yaml.Node, visited: set[int]) -> None:
-    line = node.start_mark.line + 1
-    if id(node) in visited:
-        raise YamlError("an alias (*) refers to this; write the value out", line)
-    visited.add(id(node))
-    if isinstance(node, yaml.MappingNode):
+class _Examination:
+    """Goes through all nodes of a document and refuses what is not plain."""
+
+    def __init__(self, loader: yaml.SafeLoader) -> None:
+        self._loader = loader
+        self._visited: set[int] = set()
+
+    def check(self, node: yaml.Node) -> None:
+        line = node.start_mark.line + 1
+        if id(node) in self._visited:
+            raise YamlError("an alias (*) refers to this; write the value out", line)
+        self._visited.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            self._check_mapping(node)
+        elif isinstance(node, yaml.SequenceNode):
+            for item in node.value:
+                self.check(item)
+        elif isinstance(node, yaml.ScalarNode):
+            self._check_scalar(node, line)
+
+    def _check_mapping(self, node: yaml.MappingNode) -> None:
         keys: set[str] = set()
         for key, value in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise YamlError("a key is a list or mapping", line)
             if key.value in keys:
-                raise YamlError(f'the key "{key.value}" stands here twice', key.start_mark.line + 1)
+                raise YamlError(f'the key "{key.value}" stands here twice', line)
             keys.add(key.value)
-            _check(key, visited)
-            _check(value, visited)
-    elif isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            _check(item, visited)
-    elif isinstance(node, yaml.ScalarNode) and not node.style and not _reads_the_same(node.value):
-        raise YamlError(f'"{node.value}" stands bare and may be misread; quote it', line)
+            self.check(key)
+            self.check(value)
+
+    def _check_scalar(self, node: yaml.ScalarNode, line: int) -> None:
+        if not node.style and not _reads_the_same(node.value):
+            raise YamlError(f'"{node.value}" stands bare and may be misread; quote it', line)
+        if node.tag != _TEXT:
+            try:
+                self._loader.construct_object(node)
+            except (ValueError, TypeError) as error:
+                raise YamlError(f"the tag does not fit the value ({error})", line) from None
 
 
 def _reads_the_same(bare: str) -> bool:

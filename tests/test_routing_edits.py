@@ -48,7 +48,7 @@ def test_moving_kan_to_l4_takes_its_selector_away(
         assert not any(
             "NODE_SELECTOR" in name for name in {**base["variables"], **job["variables"]}
         )
-        assert "'NVIDIA L4'" in base["before_script"][4]
+        assert "!= 'NVIDIA L4'" in base["before_script"][5]
         assert base["variables"]["KUBERNETES_MEMORY_REQUEST"] == "16Gi"
         assert job["resource_group"].startswith("ci-compile/")
     assert child["hyperopt-tft"]["extends"] == ".train-validate-base"

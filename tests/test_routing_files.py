@@ -42,8 +42,8 @@ def test_each_problem_is_named_with_its_line(path: Path, run: Callable[..., Resu
     assert not Path("child-pipeline.yml").exists()
 
 
-def line_of(expectation: str) -> tuple[int, str]:
-    line, _, rest = expectation.partition(": ")
+def line_of(expectation: str) -> tuple[int, list[str]]:
+    line, *rest = expectation.split(": ")
     return int(line), rest
 
 

@@ -87,7 +87,7 @@ def test_both_bases_share_stage_image_tags_and_rules(child: dict) -> None:
 def test_a_base_proves_its_route_before_anything_else(
     child: dict, base: str, family: str, pool: str, gpu: str
 ) -> None:
-    marker, stubs, show, names, guard, output, *_ = child[base]["before_script"]
+    marker, stubs, show, names, _, guard, output, *_ = child[base]["before_script"]
     assert f"family={family} pool={pool} gpu='{gpu}' epochs=${{ROUTE_EPOCHS}}" in marker
     assert "stubs" in stubs
     assert show == "nvidia-smi"

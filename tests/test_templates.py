@@ -89,7 +89,7 @@ def test_broken_yaml_shows_the_rendered_line(templates: Path, run: Callable[...,
     result = run("--templates", templates)
     assert result.code == 2
     assert "templates/tasks/hyperopt.yml.j2: rendered line" in result.err
-    assert "  >  108 |    - x: [" in result.err
+    assert "  >  110 |    - x: [" in result.err
 
 
 def test_a_template_that_includes_itself_is_an_error(

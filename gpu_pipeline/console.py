@@ -1,0 +1,63 @@
+"""What a person or a pipe sees: results on stdout, everything else on stderr.
+
+Texts from files and the environment may be quoted in either; control characters are shown, never
+sent, so that no value can move the cursor or reorder a line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+from gpu_pipeline.errors import OutputError
+
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def printable(text: str) -> str:
+    """`text` with control, direction and broken characters as escapes, which JSON takes too."""
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def say(message: str) -> None:
+    """A line on stderr. When nobody can read stderr there is nobody to tell."""
+    if sys.stderr is None:
+        return
+    try:
+        print(printable(message), file=sys.stderr, flush=True)
+    except OSError:
+        _forget(sys.stderr.fileno())
+
+
+def write_result(text: str) -> None:
+    """Exactly `text` on stdout, in UTF-8 whatever the locale.
+
+    Raises OutputError when it cannot be written; BrokenPipeError when the reader has gone.
+    """
+    if sys.stdout is None:
+        raise OutputError("stdout is closed; `-o FILE` writes to a file")
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        _forget(sys.stdout.fileno())
+        raise
+    except OSError as error:
+        _forget(sys.stdout.fileno())
+        raise OutputError(f"stdout cannot be written ({error.strerror})") from None
+
+
+def show(text: str) -> None:
+    """A report on stdout, in printable characters."""
+    write_result(printable(text) + "\n")
+
+
+def _forget(descriptor: int) -> None:
+    """Send what is still buffered nowhere, so that Python does not complain about it at exit."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, descriptor)
+    os.close(null)
