@@ -100,8 +100,6 @@ def parse_ci_file(text: str, name: str) -> CiFile:
     except yaml.reader.ReaderError as error:
         line = text.encode("utf-8", "replace")[: error.position].count(b"\n") + 1
         raise YamlError(error.reason, line) from None
-    except ValueError as error:  # an impossible date, such as 2024-02-31
-        raise YamlError(str(error), 1) from None
     except RecursionError:
         raise YamlError("the values are nested too deeply", 1) from None
     finally:
@@ -148,7 +146,10 @@ class _Builder:
         raise YamlError(f"a value of an unknown kind: {node.tag}", line)
 
     def _scalar(self, node: yaml.ScalarNode, line: int) -> Tree:
-        value = self._loader.construct_object(node)
+        try:
+            value = self._loader.construct_object(node)
+        except ValueError as error:  # an impossible date, such as 2024-02-31
+            raise YamlError(f"{node.value}: {error}", node.start_mark.line + 1) from None
         return Tree(value=value, line=line, bare=None if node.style else str(node.value))
 
     def _reference(self, node: yaml.Node) -> Reference:
@@ -165,12 +166,18 @@ class _Builder:
                 merged = {**self._merged(value_node), **merged}
                 continue
             key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
-            if not isinstance(self._loader.construct_object(key_node, deep=True), str):
+            if not isinstance(self._key(key_node, line), str):
                 self.odd_keys.append(Duplicate(key=str(key), line=line))
             if str(key) in own:
                 self.duplicates.append(Duplicate(key=str(key), line=line))
             own[str(key)] = self.tree(value_node, line)
         return {**merged, **own}
+
+    def _key(self, node: yaml.Node, line: int) -> object:
+        try:
+            return self._loader.construct_object(node, deep=True)
+        except ValueError as error:
+            raise YamlError(str(error), line) from None
 
     def _merged(self, node: yaml.Node) -> dict[str, Tree]:
         """What `<<` brings in: a mapping, or several of which the first wins."""
