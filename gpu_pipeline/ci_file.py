@@ -6,6 +6,7 @@ Lines travel with the values, so that a rule which a job inherits is still found
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -94,9 +95,8 @@ def parse_ci_file(text: str, name: str) -> CiFile:
         builder = _Builder(loader)
         root = builder.tree(node, 1) if node is not None else Tree(value={}, line=1)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
         message = " ".join(filter(None, (error.context, error.problem)))
-        raise YamlError(message, mark.line + 1 if mark else 1) from None
+        raise YamlError(message, _line_of(error)) from None
     except yaml.reader.ReaderError as error:
         line = text.encode("utf-8", "replace")[: error.position].count(b"\n") + 1
         raise YamlError(error.reason, line) from None
@@ -112,6 +112,14 @@ def parse_ci_file(text: str, name: str) -> CiFile:
         duplicates=tuple(builder.duplicates) if node is not None else (),
         odd_keys=tuple(builder.odd_keys) if node is not None else (),
     )
+
+
+def _line_of(error: yaml.MarkedYAMLError) -> int:
+    """Where to look: at a quote or bracket that is left open, else where the parser stopped."""
+    is_open = re.search("quoted scalar|flow", error.context or "")
+    marks = (error.context_mark, error.problem_mark)
+    mark = next(filter(None, marks if is_open else reversed(marks)), None)
+    return mark.line + 1 if mark else 1
 
 
 class _Builder:

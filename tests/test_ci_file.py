@@ -16,6 +16,13 @@ def test_an_impossible_date_is_found_at_its_line(text: str) -> None:
     assert caught.value.line == 2
 
 
+@pytest.mark.parametrize("text", ['a: 1\nb: "x\nc: 2\n', "a: 1\nb: [x\nc: 2\n", "a: 1\nb: c: 2\n"])
+def test_broken_yaml_is_found_where_it_breaks(text: str) -> None:
+    with pytest.raises(YamlError) as caught:
+        parse_ci_file(text, "child.yml")
+    assert caught.value.line == 2
+
+
 def test_extends_null_is_none() -> None:
     jobs, faults = resolve_ci_jobs(parse_ci_file("a: {extends: null, script: [x]}\n", "child.yml"))
     assert not faults
