@@ -25,7 +25,7 @@ def check_flow(job: Tree) -> Iterator[Problem]:
         return
     shape = {"trigger": None} if job.get("trigger") else {}
     when = _plain(job, "when")
-    reason = _refusal({**shape, **when})
+    reason = _refusal({**shape, **when, **_start(when)})
     if reason is not None:
         yield _problem(job, "when", reason)
         when = {}

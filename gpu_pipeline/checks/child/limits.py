@@ -28,7 +28,7 @@ _SMALL_HASH = 168  # up to 8 keys
 
 def check_limits(child: Child) -> Iterator[Problem]:
     """The share used of each limit, from half of it on."""
-    size, depth = _measure(child.file.root)
+    size, depth = parsed_size(child.file.root), _depth(child.file.root)
     yield from _share(
         size / MAX_PARSED_BYTES,
         f"parsed, the file takes about {size / 1e6:.1f} MB of the {MAX_PARSED_BYTES / 1e6:.1f} MB "
@@ -80,26 +80,26 @@ def _instances(job: CiJob) -> int:
     return max(1, number_in(parallel) or 1)
 
 
-def _measure(root: Tree) -> tuple[int, int]:
-    """Bytes that Ruby needs for a value and all in it, and how deep it is nested."""
-    total, deepest = 0, 0
-    waiting = [(root, 1)]
-    while waiting:
-        tree, depth = waiting.pop()
-        if isinstance(tree.value, dict):
-            total += _hash(len(tree.value)) + sum(map(_text, tree.value))
-            waiting += [(item, depth + 1) for item in tree.value.values()]
-            deepest = max(deepest, depth)
-        elif isinstance(tree.value, list):
-            total += _array(len(tree.value))
-            waiting += [(item, depth + 1) for item in tree.value]
-            deepest = max(deepest, depth)
-        elif isinstance(tree.value, Reference):
-            total += _SLOT + _array(len(tree.value.path)) + sum(map(_text, tree.value.path))
-        else:
-            value = ruby_value(tree)
-            total += _text(value) if isinstance(value, str) else 0
-    return total, deepest
+def parsed_size(tree: Tree) -> int:
+    """The bytes that Ruby needs for a value and all that is in it."""
+    if isinstance(tree.value, dict):
+        keys = sum(map(_text, tree.value))
+        return _hash(len(tree.value)) + keys + sum(map(parsed_size, tree.value.values()))
+    if isinstance(tree.value, list):
+        return _array(len(tree.value)) + sum(map(parsed_size, tree.value))
+    if isinstance(tree.value, Reference):
+        return _SLOT  # one object, into which GitLab does not look
+    value = ruby_value(tree)
+    return _text(value) if isinstance(value, str) else 0
+
+
+def _depth(tree: Tree) -> int:
+    """How many lists and mappings are nested in each other."""
+    if isinstance(tree.value, dict):
+        return 1 + max(map(_depth, tree.value.values()), default=0)
+    if isinstance(tree.value, list):
+        return 1 + max(map(_depth, tree.value), default=0)
+    return 0
 
 
 def _text(text: str) -> int:

@@ -96,6 +96,8 @@ def _no_text(tree: Tree, key: str) -> Problem:
 def check_shell(tree: Tree, key: str, before: Tree | None) -> Iterator[Problem]:
     """What hides a failure; `before` is the before_script that runs in the same shell."""
     commands = commands_in(tree, key)
+    if not any("\n" in command.text or "tee" in command.text for command in commands):
+        return
     earlier = [command.text for command in commands_in(before, "before_script")]
     stops = any(map(_SETS_ERREXIT.search, earlier))
     fails = any(map(_SETS_PIPEFAIL.search, earlier))
