@@ -14,7 +14,8 @@ import yaml
 
 from gpu_pipeline.yaml_text import YamlError
 
-_MAX_NODES = 200_000
+# Far beyond what GitLab itself accepts, and within what can be walked through by recursion.
+_MAX_NODES, _MAX_LEVELS = 200_000, 200
 _MERGE = "tag:yaml.org,2002:merge"
 
 
@@ -137,7 +138,9 @@ class _Builder:
         if id(node) in self._open:
             raise YamlError("an alias refers to the value it stands in", line)
         if self._count > _MAX_NODES:
-            raise YamlError("the aliases make this file too large", line)
+            raise YamlError("with its aliases written out the file has too many values", line)
+        if len(self._open) > _MAX_LEVELS:
+            raise YamlError("the values are nested too deeply", line)
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, line)
         self._open.add(id(node))

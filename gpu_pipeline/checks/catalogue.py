@@ -47,6 +47,7 @@ CATALOGUE: dict[str, Entry] = {
     "PIP116": _error("a job waits for one of a later stage"),
     "PIP117": _error("dependencies name a job they cannot"),
     "PIP118": _error("trigger is wrong"),
+    "PIP119": _warning("a file that takes inputs is not checked"),
     "PIP120": _error("retry is wrong"),
     "PIP121": _error("timeout is wrong"),
     "PIP122": _error("tags are wrong"),

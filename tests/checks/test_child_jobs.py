@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import pytest
 
@@ -198,6 +199,36 @@ def test_without_the_schema_a_note_says_how_to_get_it(monkeypatch: pytest.Monkey
     ci_schema._validator.cache_clear()
     assert finding.code == "PIP181"
     assert "pip install jsonschema-rs" in finding.fix
+
+
+@pytest.mark.parametrize("levels", [150, 250, 600, 5000])
+def test_deep_nesting_is_a_finding(levels: int) -> None:
+    found = check(f".deep: {'[' * levels}{']' * levels}\nfit:\n{JOB}")
+    assert [finding.code for finding in found] == ["PIP170" if levels < 200 else "PIP101"]
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    assert not check(f"\ufefffit:\n{JOB}")
+
+
+def test_a_keyword_is_no_name_for_a_job() -> None:
+    found = check(f"cache:\n{JOB}fit:\n{JOB}")
+    assert ["cache is a keyword" in finding.fix for finding in found] == [True]
+    assert found[0].place.key == "cache.script"
+
+
+def test_as_many_wrong_names_as_jobs_take_no_minutes() -> None:
+    names = [f"fit-{number}" for number in range(1500)]
+    right = "".join(f"{name}:\n  extends: .base\n{JOB}" for name in names)
+    wrong = "".join(f"{name}:\n  extends: .{name}\n{JOB}" for name in names)
+    seconds = [_seconds(f".base:\n{JOB}{text}") for text in (right, wrong)]
+    assert seconds[1] < seconds[0] * 10  # and not a hundred times, with a look at all names each
+
+
+def _seconds(text: str) -> float:
+    start = time.process_time()
+    check_child(text, "child.yml")
+    return time.process_time() - start
 
 
 def test_every_key_of_the_schema_is_known_here() -> None:

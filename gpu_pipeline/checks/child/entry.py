@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gpu_pipeline.checks.child.ci_schema import check_schema
 from gpu_pipeline.checks.child.jobs import check_jobs
 from gpu_pipeline.checks.child.limits import check_limits
@@ -14,6 +16,16 @@ from gpu_pipeline.checks.finding import Finding
 from gpu_pipeline.ci_file import parse_ci_file
 from gpu_pipeline.ci_jobs import resolve_ci_jobs
 from gpu_pipeline.yaml_text import YamlError
+
+# A file of two documents, of which the first says what inputs the second takes.
+_INPUTS = re.compile(r"(?:\s|#[^\n]*\n|---\s*\n)*spec:.*?^---", re.DOTALL | re.MULTILINE)
+_INPUTS_UNKNOWN = Problem(
+    code="PIP119",
+    line=1,
+    key="spec",
+    message="the file takes inputs, whose values are not known here: nothing else was checked",
+    fix="generate the values themselves",
+)
 
 
 def check_child(text: str, name: str) -> list[Finding]:
@@ -41,6 +53,9 @@ def _read(text: str, name: str, findings: Findings) -> Child | None:
         fix = "look at what wrote it"
         findings.add(Problem(code="PIP102", line=1, key="", message="the file is empty", fix=fix))
         return None
+    if _INPUTS.match(text):
+        findings.add(_INPUTS_UNKNOWN)
+        return None
     try:
         file = parse_ci_file(text, name)
     except YamlError as error:
@@ -51,7 +66,7 @@ def _read(text: str, name: str, findings: Findings) -> Child | None:
         findings.add(Problem(code="PIP102", line=1, key="", message=message, fix=fix))
         return None
     jobs, faults = resolve_ci_jobs(file)
-    return Child(name=name, text=text, file=file, jobs=jobs, faults=faults, stages=stages_of(file))
+    return Child(text=text, file=file, jobs=jobs, faults=faults, stages=stages_of(file))
 
 
 def _unreadable(error: YamlError) -> Problem:

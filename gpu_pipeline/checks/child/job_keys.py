@@ -35,7 +35,7 @@ JOB_KEYS = SHARED_KEYS | set(
     """
     after_script artifacts before_script cache coverage dast_configuration dependencies hooks
     id_tokens identity image inputs pages publish release retry run script secrets services start_in
-    tags timeout type
+    tags timeout
     """.split()
 )
 TRIGGER_KEYS = SHARED_KEYS | {"trigger"}

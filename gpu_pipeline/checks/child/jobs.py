@@ -38,7 +38,7 @@ class _Checker:
 
     def check(self, job: CiJob) -> None:
         add = self._findings.add_all
-        add(check_name(job.name, job.line), job.name)
+        add(_check_name(job.name, job.line), job.name)
         add(_check_keys(job), job.name)
         if _has_work(job):
             add(_check_stage(job, self._child.stages), job.name)
@@ -64,7 +64,7 @@ class _Checker:
             yield from check_comment(tree, key, self._child.lines)
 
 
-def check_name(name: str, line: int) -> Iterator[Problem]:
+def _check_name(name: str, line: int) -> Iterator[Problem]:
     """Whether GitLab takes the name of a job, and for what it is meant."""
     if not name.strip():
         yield Problem(

@@ -5,6 +5,7 @@ What is valid is asked of `gpu_pipeline.rules`; here is only found out which key
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from gpu_pipeline.checks.child.model import Problem
@@ -15,13 +16,13 @@ from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.rules import RuleError, RuleSyntaxError, decide, decide_workflow
 from gpu_pipeline.rules.rule import JOB_RULES, WORKFLOW_RULES
 
-FLOW_KEYS = ("when", "start_in", "allow_failure", "inherit", "only", "except")
+_FLOW_KEYS = ("when", "start_in", "allow_failure", "inherit", "only", "except")
 _MAX_LEVELS = 10
 
 
 def check_flow(job: Tree) -> Iterator[Problem]:
     """The keys beside `rules` that decide whether and how a job runs."""
-    if not any(job.get(key) for key in FLOW_KEYS):
+    if not any(job.get(key) for key in _FLOW_KEYS):
         return
     shape = {"trigger": None} if job.get("trigger") else {}
     when = _plain(job, "when")
@@ -61,7 +62,7 @@ def _refusal(job: Mapping[str, object]) -> str | None:
     try:
         decide(job)
     except RuleError as error:
-        return str(error)
+        return f'GitLab says "{error}"'
     return None
 
 
@@ -133,9 +134,13 @@ def _rule_problem(tree: Tree, key: str, reason: RuleError) -> Problem:
         where = f', at "{near}"' if near else ", at its end"
         message = f"the condition {shown(tree)} cannot be read{where}: {reason.reason}"
         fix = reason.hint or 'write such as $NAME == "text" && $OTHER =~ /regex/'
+    elif key.endswith(".if"):
+        message, fix = f"a condition is a text, and this is {shown(tree)}", "put it in quotes"
     else:
         known = (WORKFLOW_RULES if key.startswith("workflow") else JOB_RULES).keys
-        is_unknown = "unknown keys" in str(reason)
-        hint = did_you_mean(key.rpartition(".")[2], known) if is_unknown else ""
-        message, fix = f"{shown(tree)} cannot stand here: {reason}{hint}", "correct or remove it"
+        name = key.rpartition(".")[2]
+        hint = did_you_mean(name, known) if "unknown keys" in str(reason) else ""
+        said = re.sub(r" \(rule \d+\)$", "", str(reason))  # counted from the rule itself here
+        message = f'{shown(tree)} cannot stand here: GitLab says "{said}"{hint}'
+        fix = "correct or remove it"
     return Problem(code="RUL101", line=tree.line, key=key, message=message, fix=fix)

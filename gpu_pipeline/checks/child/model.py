@@ -40,7 +40,6 @@ class Child:
     `stages` are in order and include GitLab's own two; None when they cannot be read.
     """
 
-    name: str
     text: str
     file: CiFile
     jobs: Mapping[str, CiJob]

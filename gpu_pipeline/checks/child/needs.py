@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gpu_pipeline.checks.child.model import Child, Findings, Problem
 from gpu_pipeline.checks.child.shapes import (
+    Hints,
     is_boolean,
     is_mapping,
     is_null,
@@ -22,7 +23,6 @@ from gpu_pipeline.checks.child.shapes import (
 )
 from gpu_pipeline.ci_file import Tree
 from gpu_pipeline.ci_jobs import CiJob, raw_jobs
-from gpu_pipeline.names import did_you_mean
 
 MAX_NEEDS = 50
 _JOB_KEYS = ("job", "artifacts", "optional", "parallel")
@@ -62,6 +62,7 @@ class _Checker:
         self._jobs = {job.name: job for job in child.visible}
         self._raw = set(raw_jobs(child.file))
         self._names = {name for name in self._raw if not name.startswith(".")}
+        self._hints = Hints(self._names)
 
     def check(self, job: CiJob) -> Iterator[Problem]:
         tree = job.tree.get("needs")
@@ -88,7 +89,7 @@ class _Checker:
         if need.name not in self._names:
             is_hidden = need.name in self._raw
             reason = "it is hidden" if is_hidden else "there is no such job"
-            hint = "" if is_hidden else did_you_mean(need.name, self._names)
+            hint = "" if is_hidden else self._hints.near(need.name)
             yield Problem(
                 code=code,
                 line=need.line,

@@ -37,42 +37,44 @@ class _Owner:
         self._lines = [line for line, _ in self._entries]
 
     def job(self, line: int) -> str:
-        """The job, "" for a line of the top level or of a keyword."""
-        if self.is_top(line):
-            return ""
+        """The job, "" for a line of a keyword."""
         index = bisect.bisect_right(self._lines, line) - 1
         name = self._entries[index][1] if index >= 0 else ""
         return "" if name in KEYWORDS else name
 
-    def is_top(self, line: int) -> bool:
-        """Whether a key of the top level stands in this line."""
-        index = bisect.bisect_left(self._lines, line)
-        return index < len(self._lines) and self._lines[index] == line
+    def is_top(self, key: Duplicate) -> bool:
+        """Whether a key is one of the top level."""
+        index = bisect.bisect_left(self._entries, (key.line, key.key))
+        return index < len(self._entries) and self._entries[index] == (key.line, key.key)
+
+    def key(self, key: Duplicate) -> str:
+        """What to call a key in its place: the name of a job stands there already."""
+        return "" if self.is_top(key) and key.key not in KEYWORDS else key.key
 
 
 def _duplicate(duplicate: Duplicate, owner: _Owner) -> Problem:
-    if owner.is_top(duplicate.line):
+    if owner.is_top(duplicate):
         what = f'"{duplicate.key}" stands at the top level a second time'
     else:
         what = f'the key "{duplicate.key}" stands here a second time'
     return Problem(
         code="PIP103",
         line=duplicate.line,
-        key=duplicate.key,
+        key=owner.key(duplicate),
         message=f"{what}: GitLab takes this one and drops the one before without a word",
         fix="remove or rename one of the two",
     )
 
 
 def _odd_key(odd: Duplicate, owner: _Owner) -> Problem:
-    value = read_bare(odd.key)
+    value, key = read_bare(odd.key), owner.key(odd)
     if isinstance(value, Refused):
-        return _refused(odd.key, value, odd.line, odd.key)
-    is_top = owner.is_top(odd.line)
+        return _refused(odd.key, value, odd.line, key)
+    is_top = owner.is_top(odd)
     return Problem(
         code="PIP104" if is_top else "PIP161",
         line=odd.line,
-        key=odd.key,
+        key=key,
         message=f"{odd.key} is no text without quotes"
         + (", and GitLab refuses it as the name of a job" if is_top else f": {_reading(value)}"),
         fix=f'write "{odd.key}":',

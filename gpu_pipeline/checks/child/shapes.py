@@ -8,9 +8,11 @@ from collections.abc import Collection, Iterator
 from gpu_pipeline.checks.child.model import Problem
 from gpu_pipeline.checks.child.ruby import Refused, Symbol, ruby_plain, ruby_value
 from gpu_pipeline.ci_file import Reference, Tree
+from gpu_pipeline.ci_jobs import KEYWORDS
 from gpu_pipeline.names import did_you_mean
 
 _SHOWN = 70
+_MAX_HINTS = 20
 
 
 def is_null(tree: Tree | None) -> bool:
@@ -94,6 +96,23 @@ def listed(words: Collection[str]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
+class Hints:
+    """The nearest of many names. A word is looked up once, and no more than twenty words are.
+
+    Looking through all names for each of as many words would take minutes for a large file.
+    """
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+        self._known: dict[str, str] = {}
+
+    def near(self, word: str) -> str:
+        """A sentence tail as `did_you_mean` gives it, or "" after too many words."""
+        if word not in self._known and len(self._known) < _MAX_HINTS:
+            self._known[word] = did_you_mean(word, self._names)
+        return self._known.get(word, "")
+
+
 def wrong(code: str, tree: Tree, key: str, expected: str, fix: str = "") -> Problem:
     """The commonest problem: a value is not of the kind that is expected."""
     return Problem(
@@ -109,12 +128,15 @@ def unknown_keys(code: str, tree: Tree, key: str, known: Collection[str]) -> Ite
     """A problem for each key of a mapping that is not among the known ones."""
     for name, value in tree.items():
         if name not in known:
+            is_job = name == "script" and key in KEYWORDS
             yield Problem(
                 code=code,
                 line=value.line,
-                key=f"{key}.{name}" if key else name,
-                message=f'{key or "a job"} has no key "{name}"{did_you_mean(name, known)}',
-                fix=f'correct the name or remove "{name}"',
+                key=f"{key}.{name}",
+                message=f'{key} has no key "{name}"{did_you_mean(name, known)}',
+                fix=f"{key} is a keyword: choose another name for the job"
+                if is_job
+                else f'correct the name or remove "{name}"',
             )
 
 

@@ -13,6 +13,7 @@ from gpu_pipeline.checks.child.keys_flow import check_rules
 from gpu_pipeline.checks.child.keys_trigger import check_include
 from gpu_pipeline.checks.child.model import Child, Findings, KeyCheck, Problem
 from gpu_pipeline.checks.child.shapes import (
+    Hints,
     flat_texts,
     is_mapping,
     is_null,
@@ -24,7 +25,6 @@ from gpu_pipeline.checks.child.shapes import (
 from gpu_pipeline.checks.child.variables import check_global_variables, check_rule_variables
 from gpu_pipeline.ci_file import CiFile, Tree
 from gpu_pipeline.ci_jobs import KEYWORDS, Fault, raw_jobs, resolved_at
-from gpu_pipeline.names import did_you_mean
 
 DEFAULT_STAGES = ("build", "test", "deploy")
 _STAGE_LEVELS = 10
@@ -48,8 +48,9 @@ def stages_of(file: CiFile) -> tuple[str, ...] | None:
 
 def check_structure(child: Child, findings: Findings) -> None:
     """Everything that is not about a single job."""
+    hints = Hints(raw_jobs(child.file))
     for fault in child.faults:
-        findings.add(_fault(fault, child), fault.job)
+        findings.add(_fault(fault, hints), fault.job)
     for key, check in _TOP_CHECKS.items():
         tree = resolved_at(child.file, key)
         if tree is not None and not _is_job(key, tree):
@@ -69,14 +70,13 @@ def _is_visible_job(key: str, tree: Tree) -> bool:
     return _is_job(key, tree) or not (key.startswith(".") or key in KEYWORDS)
 
 
-def _fault(fault: Fault, child: Child) -> Problem:
+def _fault(fault: Fault, hints: Hints) -> Problem:
     """A job that could not be worked out, with the nearest name where one is missing."""
-    names = raw_jobs(child.file)
     if not fault.key:
         code, message, fix = "PIP108", fault.message, "write its script, or remove the entry"
     elif fault.key == "extends":
         wanted = fault.message.partition('"')[2].rpartition('"')[0]
-        hint = did_you_mean(wanted, names) if "unknown key" in fault.message else ""
+        hint = hints.near(wanted) if "unknown key" in fault.message else ""
         code, message = "PIP111", f"extends cannot be worked out: {fault.message}{hint}"
         fix = "name a job of this file, hidden or not, that does not lead back here"
     else:

@@ -58,7 +58,7 @@ def _check_variable(name: str, tree: Tree, key: str, *, is_global: bool) -> Iter
             code="PIP150",
             line=tree.line,
             key=key,
-            message=f"GitLab refuses {shown(tree)} as a variable: {text}",
+            message=f'{shown(tree)} cannot be a variable; GitLab says "{text}"',
             fix="write a text in quotes, or a mapping with value and expand",
         )
     else:
