@@ -6,6 +6,7 @@ Lines travel with the values, so that a rule which a job inherits is still found
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,7 +14,8 @@ import yaml
 
 from gpu_pipeline.yaml_text import YamlError
 
-_MAX_NODES = 200_000
+# Far beyond what GitLab itself accepts, and within what can be walked through by recursion.
+_MAX_NODES, _MAX_LEVELS = 200_000, 200
 _MERGE = "tag:yaml.org,2002:merge"
 
 
@@ -94,14 +96,11 @@ def parse_ci_file(text: str, name: str) -> CiFile:
         builder = _Builder(loader)
         root = builder.tree(node, 1) if node is not None else Tree(value={}, line=1)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
         message = " ".join(filter(None, (error.context, error.problem)))
-        raise YamlError(message, mark.line + 1 if mark else 1) from None
+        raise YamlError(message, _line_of(error)) from None
     except yaml.reader.ReaderError as error:
         line = text.encode("utf-8", "replace")[: error.position].count(b"\n") + 1
         raise YamlError(error.reason, line) from None
-    except ValueError as error:  # an impossible date, such as 2024-02-31
-        raise YamlError(str(error), 1) from None
     except RecursionError:
         raise YamlError("the values are nested too deeply", 1) from None
     finally:
@@ -114,6 +113,14 @@ def parse_ci_file(text: str, name: str) -> CiFile:
         duplicates=tuple(builder.duplicates) if node is not None else (),
         odd_keys=tuple(builder.odd_keys) if node is not None else (),
     )
+
+
+def _line_of(error: yaml.MarkedYAMLError) -> int:
+    """Where to look: at a quote or bracket that is left open, else where the parser stopped."""
+    is_open = re.search("quoted scalar|flow", error.context or "")
+    marks = (error.context_mark, error.problem_mark)
+    mark = next(filter(None, marks if is_open else reversed(marks)), None)
+    return mark.line + 1 if mark else 1
 
 
 class _Builder:
@@ -131,7 +138,9 @@ class _Builder:
         if id(node) in self._open:
             raise YamlError("an alias refers to the value it stands in", line)
         if self._count > _MAX_NODES:
-            raise YamlError("the aliases make this file too large", line)
+            raise YamlError("with its aliases written out the file has too many values", line)
+        if len(self._open) > _MAX_LEVELS:
+            raise YamlError("the values are nested too deeply", line)
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, line)
         self._open.add(id(node))
@@ -148,7 +157,10 @@ class _Builder:
         raise YamlError(f"a value of an unknown kind: {node.tag}", line)
 
     def _scalar(self, node: yaml.ScalarNode, line: int) -> Tree:
-        value = self._loader.construct_object(node)
+        try:
+            value = self._loader.construct_object(node)
+        except ValueError as error:  # an impossible date, such as 2024-02-31
+            raise YamlError(f"{node.value}: {error}", node.start_mark.line + 1) from None
         return Tree(value=value, line=line, bare=None if node.style else str(node.value))
 
     def _reference(self, node: yaml.Node) -> Reference:
@@ -165,12 +177,18 @@ class _Builder:
                 merged = {**self._merged(value_node), **merged}
                 continue
             key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
-            if not isinstance(self._loader.construct_object(key_node, deep=True), str):
+            if not isinstance(self._key(key_node, line), str):
                 self.odd_keys.append(Duplicate(key=str(key), line=line))
             if str(key) in own:
                 self.duplicates.append(Duplicate(key=str(key), line=line))
             own[str(key)] = self.tree(value_node, line)
         return {**merged, **own}
+
+    def _key(self, node: yaml.Node, line: int) -> object:
+        try:
+            return self._loader.construct_object(node, deep=True)
+        except ValueError as error:
+            raise YamlError(str(error), line) from None
 
     def _merged(self, node: yaml.Node) -> dict[str, Tree]:
         """What `<<` brings in: a mapping, or several of which the first wins."""

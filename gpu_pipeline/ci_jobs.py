@@ -95,6 +95,7 @@ class _Resolver:
     def __init__(self, file: CiFile) -> None:
         self._file = file
         self._extended: dict[str, Tree] = {}
+        self._referring: dict[int, tuple[Tree, bool]] = {}
 
     def job(self, name: str) -> Tree:
         extended = self._extend(name, ())
@@ -132,6 +133,8 @@ class _Resolver:
             raise _FaultError(key, tree.line, "!reference is nested too deep")
         if isinstance(tree.value, Reference):
             return self.dereferenced(self._target(tree.value, key, tree.line), key, depth + 1)
+        if not self._holds_reference(tree):
+            return tree  # the very same one, so that what jobs share stays shared
         if isinstance(tree.value, dict):
             entries = {k: self.dereferenced(t, key, depth) for k, t in tree.value.items()}
             return Tree(value=entries, line=tree.line)
@@ -139,6 +142,17 @@ class _Resolver:
             items = [self.dereferenced(item, key, depth) for item in tree.value]
             return Tree(value=items, line=tree.line)
         return tree
+
+    def _holds_reference(self, tree: Tree) -> bool:
+        """Whether there is a !reference anywhere below; each tree is looked through once."""
+        if not isinstance(tree.value, dict | list):
+            return isinstance(tree.value, Reference)
+        known = self._referring.get(id(tree))
+        if known is None:
+            below = tree.value.values() if isinstance(tree.value, dict) else tree.value
+            holds = any(self._holds_reference(item) for item in below)
+            known = self._referring[id(tree)] = (tree, holds)  # kept, so that its id stays its own
+        return known[1]
 
     def _target(self, reference: Reference, key: str, line: int) -> Tree:
         shown = f'!reference ["{", ".join(reference.path)}"]'
@@ -159,14 +173,14 @@ class _Resolver:
         chosen: object = True if wanted is None else wanted.plain()
         if chosen is False or "trigger" in entries:
             return {}
-        allowed = set(chosen) if isinstance(chosen, list) else DEFAULTABLE
+        allowed = set(map(str, chosen)) if isinstance(chosen, list) else DEFAULTABLE
         default = self._file.root.get("default")
         from_default = dict(default.items()) if default else {}
-        # The same keys at the top level are an older spelling of `default`.
-        candidates = {
-            **{k: t for k, t in self._file.root.items() if k in DEFAULTABLE},
-            **from_default,
-        }
+        # Some keys may stand at the top level too, an older spelling of `default`. The top level is
+        # not walked through: it has as many entries as there are jobs.
+        root, globals_ = self._file.root, sorted(DEFAULTABLE & KEYWORDS)
+        older = {key: tree for key in globals_ if (tree := root.get(key)) is not None}
+        candidates = {**older, **from_default}
         return {
             key: self.dereferenced(tree, key, 0)
             for key, tree in candidates.items()
@@ -176,8 +190,8 @@ class _Resolver:
 
 def _names(tree: Tree | None) -> Iterator[tuple[str, int]]:
     """The names that `extends` lists, with their lines."""
-    if tree is None:
-        return
+    if tree is None or tree.value is None:
+        return  # `extends: null` is none at all
     for item in tree.value if isinstance(tree.value, list) else [tree]:
         if not isinstance(item.value, str):
             raise _FaultError("extends", item.line, "extends takes a name or a list of names")

@@ -46,7 +46,7 @@ def seconds_in(text: str) -> float | None:
     out, which GitLab would take, are not understood.
     """
     words = _words(text)
-    if words is None:
+    if not words:
         return None
     total = 0.0
     for word, following in zip(words, [*words[1:], "s"], strict=True):

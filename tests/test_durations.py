@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_pipeline.durations import DurationError, format_duration, parse_duration
+from gpu_pipeline.durations import DurationError, format_duration, parse_duration, seconds_in
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,10 @@ def test_anything_else_is_refused(text: str) -> None:
 )
 def test_a_duration_is_shown_briefly(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("", None), (" ", None), ("-1h", None), ("90", 90), ("1:30", 90)]
+)
+def test_gitlab_reads_more_texts_than_we_accept(text: str, seconds: int | None) -> None:
+    assert seconds_in(text) == seconds
