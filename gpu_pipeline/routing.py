@@ -208,14 +208,15 @@ def _explain_pattern(value: str, path: Path) -> str:
 def _suggest_key(path: Path) -> str:
     """What the key at `path` was meant to be, and why it does not exist when that is known."""
     name = str(path[-1])
-    if "gpu" in name.lower() and "pools" not in path:
+    model = _model_at(path[:-1])
+    keys = {f.alias or n for n, f in model.model_fields.items()} if model else ()
+    suggestion = did_you_mean(name, keys)
+    if "gpu" in name.lower() and "pools" not in path and "gpu_memory" not in suggestion:
         return (
             "; the number of GPUs is a property of the runner (tags, pod_spec), not of a job, "
             "and the GPU model one of the pool"
         )
-    model = _model_at(path[:-1])
-    keys = {f.alias or n for n, f in model.model_fields.items()} if model else ()
-    return did_you_mean(name, keys)
+    return suggestion
 
 
 def _model_at(path: Path) -> type[Table] | None:
