@@ -23,6 +23,10 @@ def _warning(title: str) -> Entry:
     return Entry(severity=Severity.WARNING, title=title)
 
 
+def _note(title: str) -> Entry:
+    return Entry(severity=Severity.NOTE, title=title)
+
+
 CATALOGUE: dict[str, Entry] = {
     # RUL: the rules of a child pipeline
     "RUL101": _error("a rule cannot be read by GitLab"),
@@ -53,6 +57,43 @@ CATALOGUE: dict[str, Entry] = {
     "PAR111": _warning("a trigger job does not say what it needs"),
     "PAR112": _warning("the generate job keeps more than the child"),
     "PAR113": _warning("the child expires in under a day"),
+    # RUN: the runner's configuration against what jobs emit
+    "RUN101": _error("the runner ignores node selectors, so jobs land on other nodes"),
+    "RUN102": _error("the runner ignores tolerations, so no tainted node takes the jobs"),
+    "RUN103": _error("the runner ignores a request or limit"),
+    "RUN104": _error("the runner ignores another variable"),
+    "RUN105": _error("the runner refuses a value that its permission does not match"),
+    "RUN106": _error("the runner refuses a quantity above its maximum"),
+    "RUN107": _error("a setting of the runner is no regular expression or quantity"),
+    "RUN108": _warning("a permission covers more than the routing emits"),
+    "RUN109": _note("a permission covers nothing that the routing emits"),
+    "RUN110": _error("the runner's own selector contradicts a pool"),
+    "RUN111": _note("a label of the runner's own selector stays in force"),
+    "RUN112": _error("the runner's own selector does not lead to the default pool"),
+    "RUN113": _error("the runner gives up before a new node is ready"),
+    "RUN114": _warning("the runner runs fewer jobs at once than planned"),
+    "RUN115": _note("the runner asks for one job after another"),
+    "RUN116": _warning("no job asks for a GPU, so nobody counts who shares one"),
+    "RUN117": _error("a pod_spec patch has no effect or breaks the pod"),
+    "RUN118": _error("a pod_spec patch asks for GPUs that no node has"),
+    "RUN119": _error("a request is above a limit that comes from elsewhere"),
+    "RUN120": _warning("the runner manager itself sits on a GPU pool"),
+    "RUN121": _warning("the runner's maximum timeout ends jobs early"),
+    "RUN122": _error("a setting is misspelt, or stands where the runner does not read it"),
+    "RUN123": _error("a job sets a variable that no runner reads"),
+    "RUN124": _note("another runner takes some of the jobs"),
+    "RUN125": _error("no runner of the file takes the jobs"),
+    "RUN126": _note("something cannot be decided without running a job"),
+    # FIT: jobs on nodes and GPUs
+    "FIT101": _error("a job fits on no node of its pool"),
+    "FIT102": _error("more jobs at once than fit on a node"),
+    "FIT103": _note("the limits of jobs at once exceed the node"),
+    "FIT104": _note("the size of a pool's nodes was not measured"),
+    "FIT105": _error("jobs at once need more GPU memory than there is"),
+    "FIT106": _error("more jobs at once than the GPU's sharing allows"),
+    "FIT107": _warning("several jobs share a GPU and nothing says how"),
+    "FIT108": _warning("a quantity looks as if its unit were wrong"),
+    "FIT109": _warning("a job sets a CUDA_MPS variable that is the device plugin's"),
 }
 
 
