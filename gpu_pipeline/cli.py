@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from gpu_pipeline.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, GeneratorError, RoutingError
+from gpu_pipeline.cluster_options import add_cluster_arguments
+from gpu_pipeline.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, FileError, GeneratorError
 from gpu_pipeline.names import did_you_mean
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = _parse(arguments)
         return _run(options)
     except GeneratorError as error:
-        print(error if isinstance(error, RoutingError) else f"error: {error}", file=sys.stderr)
+        print(error if isinstance(error, FileError) else f"error: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -42,10 +43,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from gpu_pipeline import commands
+    from gpu_pipeline import cluster_commands, commands
 
+    module = cluster_commands if options.command == "cluster" else commands
     run: Callable[[argparse.Namespace, Mapping[str, str]], int] = getattr(
-        commands, f"run_{options.command}"
+        module, f"run_{options.command}"
     )
     code = run(options, os.environ)
     sys.stdout.flush()
@@ -62,6 +64,7 @@ _COMMANDS = {
     "render": "write the child pipeline (this is what runs without a command)",
     "preview": "list the jobs: where each runs and with what",
     "explain": "show each value of a job and the line it comes from",
+    "cluster": "print what the cluster must be told: runner settings, GPU sharing, fit",
     "schema": "print the JSON schema of routing.toml, for editors",
 }
 
@@ -81,6 +84,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     for name in ("render", "preview", "explain"):
         _add_common(parsers[name])
     _add_render(parsers["render"])
+    add_cluster_arguments(parsers["cluster"], root=ROOT)
     parsers["explain"].add_argument("job_name", metavar="JOB", help="name of a job")
     for name in ("preview", "explain"):
         parsers[name].add_argument(

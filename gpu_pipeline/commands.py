@@ -17,13 +17,11 @@ from gpu_pipeline import report
 from gpu_pipeline.child import plan_child, unset_variables
 from gpu_pipeline.context import Context, build_context
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
-from gpu_pipeline.files import display, read_bytes, write_atomically
+from gpu_pipeline.files import display, write_atomically
 from gpu_pipeline.jobs import Job
+from gpu_pipeline.loading import load_routing
 from gpu_pipeline.names import VARIABLE_NAME, did_you_mean
 from gpu_pipeline.queueing import longest_first, resource_groups
-from gpu_pipeline.resolve import resolve_jobs
-from gpu_pipeline.routing import read_routing
-from gpu_pipeline.routing_checks import check_routing
 from gpu_pipeline.schema import routing_schema
 from gpu_pipeline.selection import select_jobs
 
@@ -97,23 +95,8 @@ def run_schema(_options: argparse.Namespace, _environment: Mapping[str, str]) ->
 
 
 def _load(options: argparse.Namespace, environment: Mapping[str, str]) -> _Loaded:
-    templates: Path = options.templates
-    if not (templates / "child-pipeline.yml.j2").is_file():
-        raise UsageError(
-            f"{display(templates)}: holds no child-pipeline.yml.j2; "
-            "--templates names another folder"
-        )
-    data = read_bytes(options.routing, "--routing")
-    routing, problems = read_routing(data, display(options.routing))
-    check_routing(
-        routing,
-        problems,
-        bases=templating.template_names(templates, "bases"),
-        tasks=templating.template_names(templates, "tasks"),
-    )
-    jobs = resolve_jobs(routing, problems)
-    problems.raise_if_any()
-    pipeline = routing.pipeline
+    routed = load_routing(options.routing, options.templates)
+    jobs, pipeline = routed.jobs, routed.routing.pipeline
     context = build_context(
         environment,
         (pipeline and pipeline.capture) or (),
@@ -131,7 +114,7 @@ def _load(options: argparse.Namespace, environment: Mapping[str, str]) -> _Loade
         jobs=selected,
         queue=pipeline.queue if pipeline else None,
         context=context,
-        fingerprint=templating.fingerprint(data, templates),
+        fingerprint=templating.fingerprint(routed.data, options.templates),
     )
 
 
