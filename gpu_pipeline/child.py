@@ -183,6 +183,11 @@ def _hidden_base(job: Job, name: str) -> HiddenBase:
     )
 
 
+def runner_variables(job: Job) -> dict[str, str]:
+    """All variables that the job and its base set together, as the runner sees them."""
+    return _pool_variables(job.pool_settings) | _variables(job.values)
+
+
 def _pool_variables(pool: Pool) -> dict[str, str]:
     """The runner's overwrite variables that lead a pod to the pool's nodes."""
     selector = {"KUBERNETES_NODE_SELECTOR_POOL": pool.node_selector} if pool.node_selector else {}

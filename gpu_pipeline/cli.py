@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from gpu_pipeline.cluster_options import add_cluster_arguments
 from gpu_pipeline.console import say
 from gpu_pipeline.errors import (
     EXIT_INTERNAL,
@@ -89,11 +90,12 @@ _COMMANDS = {
     "check": "find what GitLab would do otherwise than meant, in child and parent",
     "eval": "say whether GitLab takes an expression of rules:if for true",
     "explain": "show each value of a job and the line it comes from",
+    "cluster": "print what the cluster must be told: runner settings, GPU sharing, fit",
     "schema": "print the JSON schema of routing.toml, for editors",
 }
 
 
-_MODULES = {"check": "check_command"}
+_MODULES = {"check": "check_command", "cluster": "cluster_commands"}
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -113,6 +115,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     _add_render(parsers["render"])
     _add_preview(parsers["preview"])
     _add_eval(parsers["eval"])
+    add_cluster_arguments(parsers["cluster"], root=ROOT)
     parsers["explain"].add_argument("job_name", metavar="JOB", help="name of a job")
     _add_check(parsers["check"])
     for name in ("preview", "check", "explain"):

@@ -63,11 +63,19 @@ class FindingsError(GeneratorError):
         super().__init__("\n".join(str(finding) for finding in findings))
 
 
-class RoutingError(GeneratorError):
-    """routing.toml is wrong; holds every problem found, in the order of the lines."""
+class FileError(GeneratorError):
+    """An input file is wrong; holds every problem found, in the order of the lines."""
 
     prefix = ""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = sorted(set(problems))
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class RoutingError(FileError):
+    """routing.toml is wrong."""
+
+
+class RunnerConfigError(FileError):
+    """The runner's configuration cannot be read, by us or by the runner itself."""

@@ -44,6 +44,7 @@ class Job:
 
     `base_values` are the settings that all jobs of the same family and pool share: without the
     layers of task and model. `expected_seconds` is the training time as far as it was measured.
+    `gpu_memory` is what the model that needs most was declared to need.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Job:
     reason: Sourced[str] | None
     needs: tuple[str, ...] = ()
     needs_origin: Origin | None = None
+    gpu_memory: Sourced[str] | None = None
 
     @property
     def expected_seconds(self) -> float | None:

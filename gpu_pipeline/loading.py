@@ -17,7 +17,7 @@ from gpu_pipeline.errors import UsageError
 from gpu_pipeline.files import display, read_bytes, resolved
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.names import VARIABLE_NAME
-from gpu_pipeline.problems import Origin
+from gpu_pipeline.problems import Origin, Problems
 from gpu_pipeline.resolve import disabled_jobs, resolve_jobs
 from gpu_pipeline.routing import read_routing
 from gpu_pipeline.routing_checks import check_routing
@@ -26,19 +26,33 @@ from gpu_pipeline.selection import select_jobs
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loaded:
-    """Everything read from disk and environment, checked and resolved.
+class LoadedRouting:
+    """A routing without problems and its jobs; `lines.origin` says where a key stands."""
 
-    `jobs` are those that were asked for, `disabled` those that the routing leaves out.
+    data: bytes
+    routing: Routing
+    jobs: list[Job]
+    lines: Problems
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """A routing, the jobs that were asked for, and the parent pipeline at hand.
+
+    `disabled` are the jobs that the routing leaves out, with the place that says so.
     """
 
-    routing: Routing
-    routing_file: str
+    routed: LoadedRouting
     pipeline: Pipeline
     jobs: list[Job]
     disabled: Mapping[str, Origin]
     context: Context
     fingerprint: str
+
+    @property
+    def routing(self) -> Routing:
+        """The routing as read."""
+        return self.routed.routing
 
     def child(self, context: Context | None = None) -> Child:
         """The child pipeline of the selected jobs, under the parent at hand or another one."""
@@ -50,26 +64,30 @@ class Loaded:
         )
 
 
-def load(options: argparse.Namespace, environment: Mapping[str, str]) -> Loaded:
-    """Read everything the options name. Raises GeneratorError for whatever is wrong with it."""
-    templates: Path = resolved(options.templates)
-    if not (templates / templating.ROOT).is_file():
+def load_routing(path: Path, templates: Path) -> LoadedRouting:
+    """Read and resolve a routing. Raises UsageError or RoutingError."""
+    folder = resolved(templates)
+    if not (folder / templating.ROOT).is_file():
         raise UsageError(
-            f"{display(options.templates)}: holds no {templating.ROOT}; "
-            "--templates names another folder"
+            f"{display(templates)}: holds no {templating.ROOT}; --templates names another folder"
         )
-    data = read_bytes(options.routing, "--routing")
-    routing_file = display(options.routing)
-    routing, problems = read_routing(data, routing_file)
+    data = read_bytes(path, "--routing")
+    routing, problems = read_routing(data, display(path))
     check_routing(
         routing,
         problems,
-        bases=templating.template_names(templates, "bases"),
-        tasks=templating.template_names(templates, "tasks"),
+        bases=templating.template_names(folder, "bases"),
+        tasks=templating.template_names(folder, "tasks"),
     )
     jobs = resolve_jobs(routing, problems)
     problems.raise_if_any()
-    pipeline = routing.pipeline or Pipeline()
+    return LoadedRouting(data=data, routing=routing, jobs=jobs, lines=problems)
+
+
+def load(options: argparse.Namespace, environment: Mapping[str, str]) -> Loaded:
+    """Read everything the options name. Raises GeneratorError for whatever is wrong with it."""
+    routed = load_routing(options.routing, options.templates)
+    pipeline = routed.routing.pipeline or Pipeline()
     context = context_from(
         environment,
         pipeline.capture or (),
@@ -78,17 +96,16 @@ def load(options: argparse.Namespace, environment: Mapping[str, str]) -> Loaded:
         overrides=assignments(options.variables),
         current_branch=None if in_ci(environment) else _current_branch(options.routing.parent),
     )
-    selected, added = select_jobs(jobs, _globs(options, environment))
+    selected, added = select_jobs(routed.jobs, _globs(options, environment))
     if added:
         note(options, f"note: added because a selected job needs them: {', '.join(added)}")
     return Loaded(
-        routing=routing,
-        routing_file=routing_file,
+        routed=routed,
         pipeline=pipeline,
         jobs=selected,
-        disabled=disabled_jobs(routing, problems),
+        disabled=disabled_jobs(routed.routing, routed.lines),
         context=context,
-        fingerprint=templating.fingerprint(data, templates),
+        fingerprint=templating.fingerprint(routed.data, resolved(options.templates)),
     )
 
 
@@ -104,7 +121,7 @@ def _globs(options: argparse.Namespace, environment: Mapping[str, str]) -> list[
 
 def assignments(texts: list[str]) -> dict[str, str]:
     """The variables that `--var NAME=VALUE` options set. Raises UsageError."""
-    found = {}
+    found: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not VARIABLE_NAME.fullmatch(name):

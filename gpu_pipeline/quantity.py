@@ -66,6 +66,8 @@ def _hint(text: str) -> str:
         return '; write for example "1500m" for CPU or "16Gi" for memory'
     number, unit = match.groups()
     meant = _MISSPELT.get(unit.lower())
+    if unit == "K":
+        return f'; did you mean "{number}k" or "{number}Ki"?'
     return f'; did you mean "{number}{meant}"?' if meant else f'; "{unit}" is not a unit'
 
 

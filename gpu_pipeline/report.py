@@ -116,6 +116,7 @@ def _explained(job: Job, groups: Mapping[str, str]) -> Iterator[_Explained]:
         *((f"limits.{name}", value) for name, value in values.limits.items()),
         ("epochs", values.epochs),
         ("timeout", values.timeout),
+        ("gpu_memory", job.gpu_memory),
         *((f"seconds_per_epoch ({m})", value) for m, value in job.seconds_per_epoch.items()),
         *((f"variables.{name}", value) for name, value in values.variables.items()),
     ]

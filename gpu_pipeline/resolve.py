@@ -142,6 +142,7 @@ def _resolve(routing: Routing, work: _Work, problems: Problems) -> Job | None:
         timeout=own.timeout.value,
         seconds_per_epoch=_seconds_per_epoch(routing, work, pool.value, problems),
         reason=_reason(routed, pool, problems),
+        gpu_memory=_gpu_memory(routing, work, problems),
     )
 
 
@@ -169,6 +170,20 @@ def _seconds_per_epoch(
         if measured is not None:
             found[model] = measured
     return found
+
+
+def _gpu_memory(routing: Routing, work: _Work, problems: Problems) -> Sourced[str] | None:
+    """The most that any of the job's models needs; a pool's key of this name is the card's size."""
+    stacks = (
+        layers(routing, task=work.task, family=work.family, model=model, pool=None)
+        for model in work.models
+    )
+    declared = (pick_named(stack, "gpu_memory", str, problems) for stack in stacks)
+    return max(
+        (each for each in declared if each is not None),
+        key=lambda each: parse_quantity(each.value),
+        default=None,
+    )
 
 
 def _complete(own: Values, stack: Sequence[Layer], work: _Work, problems: Problems) -> bool:

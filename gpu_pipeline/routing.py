@@ -226,19 +226,17 @@ def _explain_pattern(value: str, path: Path) -> str:
 def _suggest_key(path: Path) -> str:
     """What the key at `path` was meant to be, and why it does not exist when that is known."""
     name = str(path[-1])
-    if "gpu" in name.lower() and "pools" not in path:
+    model = _model_at(path[:-1])
+    keys = {f.alias or n for n, f in model.model_fields.items()} if model else ()
+    suggestion = did_you_mean(name, keys)
+    if "gpu" in name.lower() and "pools" not in path and "gpu_memory" not in suggestion:
         return (
             "; the number of GPUs is a property of the runner (tags, pod_spec), not of a job, "
             "and the GPU model one of the pool"
         )
-    if len(path) == 3 and path[0] == "models":
-        hint = f'; a name with a dot is written in quotes: [models."{path[1]}.{name}"]'
-    else:
-        hint = ""
-    model = _model_at(path[:-1])
-    keys = {f.alias or n for n, f in model.model_fields.items()} if model else ()
-    near = did_you_mean(name, keys)
-    return near if near.startswith("; did") else hint or near
+    if len(path) == 3 and path[0] == "models" and not suggestion.startswith("; did"):
+        return f'; a name with a dot is written in quotes: [models."{path[1]}.{name}"]'
+    return suggestion
 
 
 def _model_at(path: Path) -> type[Table] | None:

@@ -43,6 +43,7 @@ def check_routing(
     _check_references(routing, problems, bases=bases, tasks=tasks)
     for name, pool in (routing.pools or {}).items():
         _check_pool(pool, ("pools", name), problems)
+        _check_label_and_nodes(pool, ("pools", name), problems)
     _check_runner_defaults(routing.pools or {}, problems)
     _check_selectors(routing.pools or {}, problems)
     captured = set((routing.pipeline and routing.pipeline.capture) or ())
@@ -217,6 +218,15 @@ def _check_selectors(pools: Mapping[str, Pool], problems: Problems) -> None:
                 f'selects the nodes of pool "{owners[pool.node_selector]}" too',
             )
         owners.setdefault(pool.node_selector, name)
+
+
+def _check_label_and_nodes(pool: Pool, path: Path, problems: Problems) -> None:
+    if pool.label is not None and not _SELECTOR.fullmatch(pool.label):
+        problems.add((*path, "label"), f'"{pool.label}" is not label=value')
+    if pool.label is not None and pool.node_selector is not None:
+        problems.add((*path, "label"), "is for the runner's default pool; node_selector says it")
+    if (pool.min_nodes or 0) > (pool.max_nodes or 1):
+        problems.add((*path, "min_nodes"), f"is above max_nodes, which is {pool.max_nodes or 1}")
 
 
 def _check_runner_defaults(pools: Mapping[str, Pool], problems: Problems) -> None:

@@ -96,8 +96,10 @@ Variables = dict[str, Prose]
 Cpu = Annotated[str, BeforeValidator(_cpu, json_schema_input_type=str | int)]
 Memory = Annotated[str, BeforeValidator(_memory, json_schema_input_type=str | int)]
 Timeout = Annotated[str, BeforeValidator(_timeout)]
+GpuName = Annotated[str, Field(pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9 ()._+/-]*[A-Za-z0-9)+])?$")]
 Epochs = Annotated[int, Field(ge=1, le=1_000_000)]
 Count = Annotated[int, Field(ge=1, le=1_000)]
+CountOrZero = Annotated[int, Field(ge=0, le=1_000)]
 Queue = Literal["gitlab", "kubernetes"]
 
 
@@ -166,6 +168,8 @@ class TaskSettings(Settings):
 class Task(TaskSettings):
     """A kind of work, such as hyperopt."""
 
+    gpu_memory: Memory | None = key('GPU memory that one job needs, for example "8G"')
+
     per: Literal["model", "family"] | None = key("one job for each model, or one for the family")
 
 
@@ -174,6 +178,7 @@ class RoutedSettings(Settings):
 
     pool: Text | None = key("name of the pool whose nodes run the jobs")
     base: Text | None = key("hidden base job: a file of templates/bases without .yml.j2")
+    gpu_memory: Memory | None = key('GPU memory that one job needs, for example "8G"')
     reason: Prose | None = key("why this pool; `explain` shows it")
 
 
@@ -200,16 +205,22 @@ class Pool(Settings):
 
     required: ClassVar[tuple[str, ...]] = ("gpu", "concurrency")
     instance: Text | None = key("instance type of the cloud provider")
-    gpu: (
-        Annotated[str, Field(pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9 ()._+/-]*[A-Za-z0-9)+])?$")] | None
-    ) = key("GPU name exactly as `nvidia-smi --query-gpu=name` prints it")
+    gpu: GpuName | None = key("GPU name exactly as `nvidia-smi --query-gpu=name` prints it")
+    gpu_memory: Memory | None = key('memory of one GPU, for example "24G"')
+    gpus: Count | None = key("GPUs of one node; 1 when left out")
     runner_default: bool | None = key("true: the runner's own node selector leads here")
+    label: Text | None = key("of the runner's default pool: the node label, label=value")
     node_selector: Text | None = key("node label that selects the pool, label=value")
     taints: Texts | None = key("taints of the nodes, key[=value]:effect; jobs tolerate them")
     allocatable: Resources | None = key("measured with `kubectl get node`; leave out what is not")
+    capacity: Resources | None = key("the instance's size as published: an upper bound")
+    daemonsets: Resources | None = key("what the DaemonSets' pods request on each node")
     concurrency: Count | None = key("jobs at once on one node")
     sharing: Literal["none", "time-slicing", "mps"] | None = key("how jobs share a node's GPU")
+    min_nodes: CountOrZero | None = key("the autoscaler's lower bound; 0 when left out")
     max_nodes: Count | None = key("the autoscaler's upper bound; 1 when left out")
+    boot_time: Timeout | None = key('from "node needed" to "GPU usable"; 10m when left out')
+    image_pull_time: Timeout | None = key("pull of the job's image on a new node; 5m when left out")
     price_per_hour: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = key(
         "price of one node; state currency, date and source in a comment"
     )

@@ -28,7 +28,7 @@ def test_value_is_that_of_kubernetes(case: dict) -> None:
     [
         ("16GB", 'did you mean "16Gi"?'),
         ("16GiB", 'did you mean "16Gi"?'),
-        ("100K", 'did you mean "100k"?'),
+        ("100K", 'did you mean "100k" or "100Ki"?'),
         ("512mi", 'did you mean "512Mi"?'),
         ("16 Gi", "without blanks"),
         ("1,5", "without blanks or commas"),

@@ -1,0 +1,223 @@
+"""Is every variable that a job emits permitted, and nothing else?
+
+GitLab Runner, executors/kubernetes/overwrites.go: an empty permission means that the variable is
+ignored with a debug message; a regex is searched for anywhere in the value; a maximum may be
+reached; whatever is refused fails the job before it starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+from gpu_pipeline.checks.contract import Contract, named, own_label, pair, with_gpu
+from gpu_pipeline.checks.finding import Finding
+from gpu_pipeline.emitted import Emission
+from gpu_pipeline.jobs import Job
+from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.quantity import QuantityError, parse_quantity
+from gpu_pipeline.rules.regex import InvalidRegexError, Regex
+from gpu_pipeline.runner_config import Setting
+from gpu_pipeline.runner_keys import Kind, known_variables, permission_for
+from gpu_pipeline.runner_needs import by_permission, smallest_line
+
+_REGEXES = (Kind.REGEX, Kind.PAIR, Kind.TOLERATION)
+_IGNORED_CODES = {
+    "node_selector_overwrite_allowed": "RUN101",
+    "node_tolerations_overwrite_allowed": "RUN102",
+}
+
+
+def check_permissions(contract: Contract) -> Iterator[Finding]:
+    """Every finding about permissions of one runner."""
+    yield from _unread(contract)
+    groups = by_permission(contract.emitted)
+    for (key, kind), emitted in groups.items():
+        setting = contract.runner.permissions.get(key)
+        if setting is None:
+            yield _ignored(contract, key, kind, emitted)
+        elif kind in _REGEXES:
+            yield from _check_regex(contract, key, kind, setting, emitted)
+        elif kind is Kind.MAXIMUM:
+            yield from _check_maximum(contract, key, setting, emitted)
+    emitted_keys = {key for key, _ in groups}
+    for key, setting in contract.runner.permissions.items():
+        if key not in emitted_keys:
+            yield contract.finding(
+                "RUN109", setting.line, key,
+                "permits what no job of this routing asks for; whoever else uses the runner may",
+                fix="remove the line if nobody else needs it",
+            )  # fmt: skip
+
+
+def _unread(contract: Contract) -> Iterator[Finding]:
+    unread: dict[str, list[Emission]] = {}
+    for each in contract.emitted:
+        if permission_for(each.name) is None:
+            unread.setdefault(each.name, []).append(each)
+    for name, emitted in unread.items():
+        gpu = (
+            "; the number of GPUs is a property of the runner: a pod_spec patch asks for them"
+            if "GPU" in name
+            else did_you_mean(name, known_variables())
+        )
+        yield contract.finding(
+            "RUN123", contract.runner.kubernetes_line, name,
+            f"{emitted[0].origin} sets {name}, which no runner reads{gpu}; "
+            f"it does nothing in {contract.named(e.job for e in emitted)}",
+            fix=f"correct or remove {emitted[0].origin.path} ({emitted[0].origin})",
+        )  # fmt: skip
+
+
+def _ignored(contract: Contract, key: str, kind: Kind, emitted: Sequence[Emission]) -> Finding:
+    values = [each.value for each in emitted]
+    code = _IGNORED_CODES.get(key, "RUN103" if kind is Kind.MAXIMUM else "RUN104")
+    names = ", ".join(dict.fromkeys(each.name for each in emitted))
+    return contract.finding(
+        code, contract.runner.empty.get(key, contract.runner.kubernetes_line), key,
+        f"is missing or empty, so the runner ignores {names} without a word: "
+        + _consequence(contract, key, kind, emitted),
+        fix=f"add to [runners.kubernetes]: {smallest_line(key, kind, values)}",
+    )  # fmt: skip
+
+
+def _consequence(contract: Contract, key: str, kind: Kind, emitted: Sequence[Emission]) -> str:
+    jobs = [each.job for each in emitted]
+    pools = {each.job.pool.value: each.job.pool_settings for each in emitted}
+    if key == "node_selector_overwrite_allowed":
+        return "; ".join(
+            f"meant for {with_gpu(name, pool)} and landing on {_landing(contract)}: "
+            + named(job for job in jobs if job.pool.value == name)
+            for name, pool in pools.items()
+        )
+    if key == "node_tolerations_overwrite_allowed":
+        tainted = ", ".join(dict.fromkeys(each.value for each in emitted))
+        return (
+            f"no pod tolerates {tainted}, so these stay Pending until poll_timeout: "
+            + contract.named(jobs)
+        )
+    if kind is Kind.MAXIMUM:
+        default = contract.runner.resources.get(key.removesuffix("_overwrite_max_allowed"))
+        instead = (
+            f"the runner's own {default.value} ({contract.file.file}:{default.line})"
+            if default
+            else "none at all"
+        )
+        values = list(dict.fromkeys(each.value for each in emitted))
+        asked = ", ".join(values[:5]) + (", …" if len(values) > 5 else "")
+        return f"asked for is {asked}, and {instead} is used by {contract.named(jobs)}"
+    return f"nothing of it reaches {contract.named(jobs)}"
+
+
+def _landing(contract: Contract) -> str:
+    """Where the runner's own selector leads a pod that brings none."""
+    own = {label: setting.value for label, setting in contract.runner.node_selector.items()}
+    for name, pool in contract.pools.items():
+        label, value = pair(own_label(pool) or "")
+        if own.get(label) == value:
+            return with_gpu(name, pool)
+    if not own:
+        return "any node that has room"
+    return "nodes with " + ", ".join(f"{label}={value}" for label, value in own.items())
+
+
+def _check_regex(
+    contract: Contract, key: str, kind: Kind, setting: Setting[str], emitted: Sequence[Emission]
+) -> Iterator[Finding]:
+    values = list(dict.fromkeys(each.value for each in emitted))
+    needed = f"write instead: {smallest_line(key, kind, values)}"
+    regex = Regex(source=setting.value)
+    try:
+        regex.is_found_in("")
+    except InvalidRegexError as error:
+        yield contract.finding(
+            "RUN107", setting.line, key,
+            f'"{setting.value}" is no regular expression to Go ({error}); '
+            f"every job that sets such a variable fails: {contract.named(e.job for e in emitted)}",
+            fix=needed,
+        )  # fmt: skip
+        return
+    for value in values:
+        jobs = [each.job for each in emitted if each.value == value]
+        if "$" in value:
+            yield _unknown(contract, key, setting, value, jobs)
+        elif not regex.is_found_in(value) or (kind is Kind.PAIR and "=" not in value):
+            yield contract.finding(
+                "RUN105", setting.line, key,
+                f'provided value "{value}" does not match "{setting.value}"'
+                + ("" if "=" in value or kind is not Kind.PAIR else ', nor is it "key=value"')
+                + f": the runner fails {contract.named(jobs)}",
+                fix=needed,
+            )  # fmt: skip
+    other = next((text for text in _others(values, kind) if regex.is_found_in(text)), None)
+    if other is not None and not any("$" in value for value in values):
+        yield contract.finding(
+            "RUN108", setting.line, key,
+            f'"{setting.value}" is searched for anywhere in the value, so it also permits '
+            f'"{other}" to everybody who may use this runner',
+            fix=needed,
+        )  # fmt: skip
+
+
+def _unknown(
+    contract: Contract, key: str, setting: Setting[str], value: str, jobs: Sequence[Job]
+) -> Finding:
+    return contract.finding(
+        "RUN126", setting.line, key,
+        f'"{value}" is expanded in the job, so only the job can tell whether this permits it: '
+        + contract.named(jobs),
+        fix="look for an `overwritten with` line at the beginning of a job's log",
+    )  # fmt: skip
+
+
+def _others(values: Sequence[str], kind: Kind) -> Iterator[str]:
+    """Values that nobody emits, and that a regex made for `values` has no reason to match."""
+    for value in values:
+        yield from (f"{value}x", f"x{value}")
+        if "=" in value and kind is not Kind.REGEX:
+            yield f"{pair(value)[0]}=any-other"
+    yield "any-other" if kind is Kind.REGEX else "any.other/label=any-other"
+    if kind is Kind.TOLERATION and "" not in values:
+        yield ""
+
+
+def _check_maximum(
+    contract: Contract, key: str, setting: Setting[str], emitted: Sequence[Emission]
+) -> Iterator[Finding]:
+    needed = smallest_line(key, Kind.MAXIMUM, [each.value for each in emitted])
+    try:
+        maximum = parse_quantity(setting.value)
+    except QuantityError as error:
+        yield contract.finding(
+            "RUN107", setting.line, key,
+            f"{error}; every job that sets such a variable fails: "
+            + contract.named(each.job for each in emitted),
+            fix=f"write instead: {needed}",
+        )  # fmt: skip
+        return
+    for value in dict.fromkeys(each.value for each in emitted):
+        jobs = [each.job for each in emitted if each.value == value]
+        origin = next(each.origin for each in emitted if each.value == value)
+        asked = _quantity(value)
+        if "$" in value:
+            yield _unknown(contract, key, setting, value, jobs)
+        elif asked is None:
+            yield contract.finding(
+                "RUN105", setting.line, key,
+                f'"{value}" ({origin}) is no quantity: the runner fails {contract.named(jobs)}',
+                fix=f"correct {origin.path} ({origin})",
+            )  # fmt: skip
+        elif asked > maximum:
+            yield contract.finding(
+                "RUN106", setting.line, key,
+                f'requested "{value}" ({origin}) is higher than limit allowed '
+                f'"{setting.value}": the runner fails {contract.named(jobs)}',
+                fix=f"raise it to {needed}, or lower {origin.path}",
+            )  # fmt: skip
+
+
+def _quantity(text: str) -> Decimal | None:
+    try:
+        return parse_quantity(text)
+    except QuantityError:
+        return None

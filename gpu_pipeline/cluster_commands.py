@@ -1,0 +1,110 @@
+"""`cluster`: what the cluster must be told so that the routing works; and findings for `check`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+
+from tabulate import tabulate
+
+from gpu_pipeline.checks.finding import Finding
+from gpu_pipeline.checks.fit import check_fit
+from gpu_pipeline.checks.runner import check_runner, runners_of
+from gpu_pipeline.cluster_runner import runner_helm, runner_toml
+from gpu_pipeline.cluster_sharing import sharing_config
+from gpu_pipeline.console import show
+from gpu_pipeline.durations import DurationError, parse_duration
+from gpu_pipeline.errors import EXIT_OK, UsageError
+from gpu_pipeline.fit import pool_fits, shown
+from gpu_pipeline.loading import LoadedRouting, load_routing
+from gpu_pipeline.runner_config import Runner, RunnerFile
+from gpu_pipeline.runner_file import load_runner_file
+
+
+def run_cluster(options: argparse.Namespace, _environment: Mapping[str, str]) -> int:
+    """Print one of the topics."""
+    routed = load_routing(options.routing, options.templates)
+    if options.topic == "runner":
+        render = runner_helm if options.format == "helm" else runner_toml
+        text = render(
+            routed.jobs, routed.routing, locate=routed.lines.origin, tags=_split(options.tags)
+        )
+    elif options.topic == "sharing":
+        text = sharing_config(routed.routing.pools or {})
+    else:
+        text = _fit_table(routed, options)
+    show(text)
+    return EXIT_OK
+
+
+def runner_findings(routed: LoadedRouting, options: argparse.Namespace) -> list[Finding]:
+    """What `check` says about sizes, and, given --runner, about that configuration.
+
+    `options` are those of `cluster_options.add_runner_arguments`. Raises UsageError and
+    RunnerConfigError.
+    """
+    file = load_runner_file(options.runner) if options.runner else None
+    runners = _runners(routed, file, options)
+    found = check_fit(
+        routed.jobs, locate=routed.lines.origin, runner_of=lambda job: runners.get(job.name)
+    )
+    if file is not None:
+        found += check_runner(
+            routed.jobs,
+            routed.routing,
+            file,
+            locate=routed.lines.origin,
+            runner_name=options.runner_name,
+            runner_tags=_split(options.runner_tags),
+            maximum_timeout=_seconds(options.runner_max_timeout),
+        )
+    return found
+
+
+def _runners(
+    routed: LoadedRouting, file: RunnerFile | None, options: argparse.Namespace
+) -> dict[str, Runner]:
+    """The runner of each job, by job name, as far as a file says it."""
+    if file is None:
+        return {}
+    return runners_of(
+        routed.jobs,
+        file,
+        runner_name=options.runner_name,
+        runner_tags=_split(options.runner_tags),
+    )
+
+
+def _fit_table(routed: LoadedRouting, options: argparse.Namespace) -> str:
+    file = load_runner_file(options.runner) if options.runner else None
+    runners = _runners(routed, file, options)
+    rows = [
+        {
+            "pool": fit.pool,
+            "jobs": len(fit.jobs),
+            "such as": fit.jobs[0].name,
+            "pod requests": ", ".join(
+                f"{shown(resource, amount)} {resource}"
+                for resource, amount in fit.request.items()
+                if amount
+            ),
+            "fit on a node": "unknown" if fit.per_node is None else fit.per_node,
+            "bound by": fit.binding or "-",
+            "planned": fit.jobs[0].pool_settings.concurrency,
+        }
+        for fit in pool_fits(routed.jobs, lambda job: runners.get(job.name))
+    ]
+    return tabulate(rows, headers="keys", disable_numparse=True)
+
+
+def _split(tags: str | None) -> tuple[str, ...]:
+    return tuple(tag.strip() for tag in (tags or "").split(",") if tag.strip())
+
+
+def _seconds(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return parse_duration(text)
+    except DurationError as error:
+        raise UsageError(f"--runner-max-timeout: {error}") from None
