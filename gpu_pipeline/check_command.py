@@ -1,22 +1,27 @@
-"""The command `check`: findings about the child and the parent, in several formats."""
+"""The command `check`: everything that would go otherwise than meant, in several formats."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+import datetime
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from gpu_pipeline import render as templating
 from gpu_pipeline import report_findings
+from gpu_pipeline.checks.acceptance import apply_acceptances
+from gpu_pipeline.checks.child import check_child
 from gpu_pipeline.checks.child_rules import check_child_rules
 from gpu_pipeline.checks.finding import Finding, Severity
 from gpu_pipeline.checks.parent import check_parent
 from gpu_pipeline.checks.rendering import planned_findings
 from gpu_pipeline.ci_file import CiFile, parse_ci_file
+from gpu_pipeline.cluster_commands import runner_findings
 from gpu_pipeline.console import show
 from gpu_pipeline.contexts import parent_contexts
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
-from gpu_pipeline.files import display, read_bytes
-from gpu_pipeline.loading import Loaded, load
+from gpu_pipeline.files import display, read_bytes, resolved, write_atomically
+from gpu_pipeline.loading import Loaded, load, note
 from gpu_pipeline.outcomes import outcome_of
 from gpu_pipeline.yaml_text import YamlError
 
@@ -26,31 +31,71 @@ _OUTPUT = "child-pipeline.yml"
 def run_check(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Print all findings; exit 1 if one is as bad as --fail-on says.
 
-    A child file given by name is checked alone; otherwise the routing's child and the parent are.
+    A child file given by name is checked alone, unless --parent or --runner name more. Otherwise
+    the routing, its child in every kind of parent pipeline, the parent and the nodes are.
     """
     loaded = load(options, environment)
     if options.child is None:
-        found = _planned_child(loaded) + _parent(loaded, options.parent or options.default_parent)
+        found = _routing_findings(loaded, options)
+        found += _parent_findings(loaded, options.parent or options.default_parent)
+        found += runner_findings(loaded.routed, options)
     else:
-        found = check_child_rules(_read(options.child, "CHILD"), loaded.context)
-        found += _parent(loaded, options.parent) if options.parent else []
-    show(report_findings.findings(found, options.format))
+        found = _child_findings(loaded, options.child)
+        found += _parent_findings(loaded, options.parent) if options.parent else []
+        found += runner_findings(loaded.routed, options) if options.runner else []
+    left, accepted = apply_acceptances(
+        _distinct(found),
+        loaded.routing.accept or (),
+        today=datetime.datetime.now(datetime.UTC).date(),
+        locate=loaded.routed.lines.origin,
+    )
+    if options.codequality:
+        write_atomically(options.codequality, report_findings.codequality(left) + "\n")
+    show(report_findings.findings(left, options.format))
+    if accepted:
+        note(options, f"accepted by {display(options.routing)}: {report_findings.codes(accepted)}")
     failing = {Severity.ERROR, *([Severity.WARNING] if options.fail_on == "warning" else [])}
-    return EXIT_DIFFERS if any(each.severity in failing for each in found) else EXIT_OK
+    return EXIT_DIFFERS if any(each.severity in failing for each in left) else EXIT_OK
 
 
-def _planned_child(loaded: Loaded) -> list[Finding]:
+def _distinct(found: Iterable[Finding]) -> list[Finding]:
+    """Each finding once: two checks may see the same fault, or one in several contexts."""
+    first: dict[tuple[object, ...], Finding] = {}
+    for each in sorted(found, key=lambda each: each.sort_key):
+        place = each.place
+        first.setdefault((each.code, place.file, place.line, place.job, place.key), each)
+    return list(first.values())
+
+
+def _routing_findings(loaded: Loaded, options: argparse.Namespace) -> list[Finding]:
     """Findings about the routing's child under every kind of parent pipeline."""
     contexts = parent_contexts(loaded.routing)
     child = loaded.child(contexts[0])
-    return planned_findings(loaded.jobs, child, [outcome_of(child, each) for each in contexts])
+    outcomes = [outcome_of(child, each) for each in contexts]
+    found = planned_findings(loaded.jobs, child, outcomes)
+    for outcome in outcomes:
+        if not outcome.is_empty:
+            rendered = loaded.child(outcome.context)
+            text = templating.render(rendered, resolved(options.templates))
+            found += check_child(text, _OUTPUT, given=child.capture)
+    return found
 
 
-def _parent(loaded: Loaded, path: Path) -> list[Finding]:
+def _child_findings(loaded: Loaded, path: Path) -> list[Finding]:
+    """Findings about a child file, also one that was written by hand."""
+    given = loaded.pipeline.capture or ()
+    text = _text(path, "CHILD")
+    found = check_child(text, display(path), given=given)
+    if any(each.code in ("PIP101", "PIP102") for each in found):
+        return found  # there is nothing to look into
+    return found + check_child_rules(_parsed(text, path), loaded.context)
+
+
+def _parent_findings(loaded: Loaded, path: Path) -> list[Finding]:
     contexts = parent_contexts(loaded.routing)
     child = loaded.child(contexts[0])
     return check_parent(
-        _read(path, "--parent"),
+        _parsed(_text(path, "--parent"), path),
         contexts,
         child,
         lambda context: outcome_of(child, context),
@@ -58,11 +103,16 @@ def _parent(loaded: Loaded, path: Path) -> list[Finding]:
     )
 
 
-def _read(path: Path, option: str) -> CiFile:
-    """A CI file from disk. Raises UsageError for one that is not YAML."""
+def _text(path: Path, option: str) -> str:
     try:
-        return parse_ci_file(read_bytes(path, option).decode("utf-8"), display(path))
+        return read_bytes(path, option).decode("utf-8")
     except UnicodeDecodeError:
         raise UsageError(f"{display(path)}: is not UTF-8") from None
+
+
+def _parsed(text: str, path: Path) -> CiFile:
+    """A CI file. Raises UsageError for one that is not YAML."""
+    try:
+        return parse_ci_file(text, display(path))
     except YamlError as error:
         raise UsageError(f"{display(path)}:{error.line}: {error}") from None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from gpu_pipeline.cluster_options import add_cluster_arguments
+from gpu_pipeline.cluster_options import add_cluster_arguments, add_runner_arguments
 from gpu_pipeline.console import say
 from gpu_pipeline.errors import (
     EXIT_INTERNAL,
@@ -87,7 +87,7 @@ class _Parser(argparse.ArgumentParser):
 _COMMANDS = {
     "render": "write the child pipeline (this is what runs without a command)",
     "preview": "list the jobs: where each runs and with what",
-    "check": "find what GitLab would do otherwise than meant, in child and parent",
+    "check": "find what GitLab, the runner or the cluster would do otherwise than meant",
     "eval": "say whether GitLab takes an expression of rules:if for true",
     "explain": "show each value of a job and the line it comes from",
     "cluster": "print what the cluster must be told: runner settings, GPU sharing, fit",
@@ -119,8 +119,12 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parsers["explain"].add_argument("job_name", metavar="JOB", help="name of a job")
     _add_check(parsers["check"])
     for name in ("preview", "check", "explain"):
+        further = ("codequality",) if name == "check" else ()
         parsers[name].add_argument(
-            "--format", choices=("text", "json", "markdown"), default="text", help="default: text"
+            "--format",
+            choices=("text", "json", "markdown", *further),
+            default="text",
+            help="default: text",
         )
     if not arguments or (
         arguments[0] not in _COMMANDS
@@ -182,6 +186,11 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         help="the parent pipeline; default: .gitlab-ci.yml beside generate_pipeline.py",
     )  # fmt: skip
     parser.set_defaults(default_parent=ROOT / ".gitlab-ci.yml")
+    add_runner_arguments(parser)
+    parser.add_argument(
+        "--codequality", metavar="FILE", type=Path,
+        help="also write GitLab's Code Quality report, which a merge request shows",
+    )  # fmt: skip
     parser.add_argument(
         "--fail-on", choices=("error", "warning"), default="error",
         help="how bad a finding must be for exit code 1; default: error",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gpu_pipeline import render as templating
 from gpu_pipeline import report, report_rules
-from gpu_pipeline.checks.rendering import check_before_writing
+from gpu_pipeline.checks.rendering import check_before_writing, check_captured
 from gpu_pipeline.child import Child, nothing_to_run, unset_variables
 from gpu_pipeline.console import say, show, write_result
 from gpu_pipeline.context import Context
@@ -20,7 +20,7 @@ from gpu_pipeline.files import display, files_below, read_bytes, resolved, write
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.loading import Loaded, assignments, load, note
 from gpu_pipeline.names import did_you_mean
-from gpu_pipeline.outcomes import outcome_of
+from gpu_pipeline.outcomes import Outcome, outcome_of
 from gpu_pipeline.queueing import longest_first, resource_groups
 from gpu_pipeline.rules import RuleSyntaxError, evaluate
 from gpu_pipeline.schema import routing_schema
@@ -32,8 +32,12 @@ def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> i
     if output and _is_input(output, options):
         raise UsageError(f"-o {options.output}: this is an input; choose another file")
     loaded = load(options, environment)
-    child = _child_to_render(options, loaded)
+    outcome = outcome_of(loaded.child(), loaded.context)
+    child = _child_to_render(options, loaded, outcome)
     text = templating.render(child, resolved(options.templates))
+    name = "child-pipeline.yml" if output is None else display(output)
+    for found in check_before_writing(loaded.jobs, child, outcome, text, name):
+        note(options, str(found))
     if options.check:
         return _compare(options, output, text, loaded.context)
     if output is None:
@@ -48,12 +52,9 @@ def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> i
     return EXIT_OK
 
 
-def _child_to_render(options: argparse.Namespace, loaded: Loaded) -> Child:
-    """The child, unless GitLab would refuse it; warnings go to stderr."""
+def _child_to_render(options: argparse.Namespace, loaded: Loaded, outcome: Outcome) -> Child:
+    """The child, or what --when-empty says when no job is left; warnings go to stderr."""
     child = loaded.child()
-    outcome = outcome_of(child, loaded.context)
-    for finding in check_before_writing(loaded, child, outcome):
-        note(options, str(finding))
     for name in unset_variables(child):
         note(
             options,
@@ -63,6 +64,8 @@ def _child_to_render(options: argparse.Namespace, loaded: Loaded) -> Child:
         )
     if not outcome.is_empty:
         return child
+    for found in check_captured(loaded.jobs, outcome):
+        note(options, str(found))
     reason = report_rules.why_empty(outcome, loaded.jobs)
     if options.when_empty == "error":
         raise NothingToRunError(reason)

@@ -1,19 +1,26 @@
-"""Findings as text, JSON and Markdown."""
+"""Findings as text, JSON, Markdown and GitLab's Code Quality report."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
 
+from gpu_pipeline.checks.catalogue import CATALOGUE
 from gpu_pipeline.checks.finding import Finding, Severity
 from gpu_pipeline.report import count
+
+# GitLab: doc/ci/testing/code_quality, "Code Quality report format".
+_CODE_QUALITY = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOTE: "info"}
 
 
 def findings(found: Sequence[Finding], output_format: str) -> str:
     """All findings and their number."""
     if output_format == "json":
         return json.dumps([_facts(each) for each in found], indent=2, ensure_ascii=False)
+    if output_format == "codequality":
+        return codequality(found)
     if output_format == "markdown":
         lines = [
             f"- **{each.severity} {each.code}** `{each.place}`: {each.message}. *{each.fix}.*"
@@ -33,6 +40,55 @@ def summary(found: Sequence[Finding]) -> str:
     if not numbers:
         return "no findings"
     return ", ".join(count(numbers[each], each.value) for each in Severity if numbers[each])
+
+
+def codes(found: Sequence[Finding]) -> str:
+    """The codes of findings, each with how often it stands there."""
+    numbers = Counter(each.code for each in found)
+    return ", ".join(f"{code} ({number})" for code, number in sorted(numbers.items()))
+
+
+def codequality(found: Sequence[Finding]) -> str:
+    """A report that GitLab shows in a merge request; a fingerprint outlives moved lines."""
+    return json.dumps(
+        [
+            {
+                "description": f"{each.message}. {each.fix}.",
+                "check_name": each.code,
+                "fingerprint": _fingerprint(each),
+                "severity": _CODE_QUALITY[each.severity],
+                "location": {"path": each.place.file, "lines": {"begin": each.place.line or 1}},
+            }
+            for each in found
+        ],
+        indent=2,
+        ensure_ascii=False,
+    )
+
+
+def _fingerprint(each: Finding) -> str:
+    parts = (each.code, each.place.file, each.place.job, each.place.key, each.message)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def index() -> str:
+    """The list of all findings, for docs/findings."""
+    rows = [
+        f"| [{code}]({code}.md) | {entry.severity} | {entry.title} |"
+        for code, entry in sorted(CATALOGUE.items())
+    ]
+    return "\n".join(
+        [
+            "# Findings",
+            "",
+            "An error fails, or does something else than was meant; a warning may; a note tells.",
+            "`check` exits 1 when there is an error, with `--fail-on warning` also for a warning.",
+            "",
+            "| code | severity | |",
+            "|---|---|---|",
+            *rows,
+        ]
+    )
 
 
 def _facts(each: Finding) -> dict[str, object]:

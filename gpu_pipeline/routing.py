@@ -110,7 +110,7 @@ def _cut(document: Any, path: Path) -> None:
     for part in parents:
         document = document[part]
     if isinstance(last, int):
-        document[last] = {} if path[-2] in ("rules", "contexts") else "?"
+        document[last] = {} if path[-2] in ("rules", "contexts", "accept") else "?"
     else:
         del document[last]
 
@@ -144,6 +144,7 @@ _EXPECTED = {
     "tuple_type": "array",
     "dict_type": "table",
     "model_type": "table",
+    "date_type": "date",
     "finite_number": "finite number",
 }
 _BOUNDS = {
@@ -170,17 +171,23 @@ def _explain(detail: dict[str, Any], path: Path) -> str:
 
 
 def _hint(kind: str, value: object) -> str:
-    if kind in ("int_type", "float_type") and isinstance(value, str):
-        return "; remove the quotes" if re.fullmatch(r"[0-9.]+", value) else ""
-    if kind == "bool_type" and value in ("true", "false"):
-        return "; remove the quotes"
+    """What to do about a value of the wrong type, where that is plain."""
+    if isinstance(value, str):
+        if kind == "tuple_type":
+            return f'; put it in brackets: ["{value}"]'
+        patterns = {
+            "int_type": r"[0-9]+",
+            "float_type": r"[0-9.]+",
+            "bool_type": r"true|false",
+            "date_type": r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
+        }
+        plain = kind in patterns and re.fullmatch(patterns[kind], value)
+        return "; remove the quotes" if plain else ""
     if kind == "string_type" and isinstance(value, bool | int | float | datetime.date):
         if isinstance(value, int) and abs(value) > 10**18:
             return "; put it in quotes"
         shown = str(value).lower() if isinstance(value, bool) else value
         return f'; put it in quotes: "{shown}"'
-    if kind == "tuple_type" and isinstance(value, str):
-        return f'; put it in brackets: ["{value}"]'
     return ""
 
 

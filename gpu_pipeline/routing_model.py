@@ -6,6 +6,7 @@ wrong; `required` lists those that a table must have. The descriptions go into t
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -252,6 +253,16 @@ class ParentContext(Table):
     variables: Variables | None = key("variables of the schedule, the form or the API call")
 
 
+class Acceptance(Table):
+    """A finding that is known and meant, for a while."""
+
+    required: ClassVar[tuple[str, ...]] = ("code", "reason", "until")
+    code: Word | None = key("code of the finding, such as FIT103")
+    job: Text | None = key("glob over job names; without it the finding is accepted everywhere")
+    reason: Prose | None = key("why it is accepted")
+    until: datetime.date | None = key("the last day it is accepted, a date such as 2027-06-30")
+
+
 class Routing(Table):
     """routing.toml: which model trains on which GPU pool, and with what resources."""
 
@@ -261,6 +272,9 @@ class Routing(Table):
     tasks: dict[str, Task] | None = key("kinds of work, by name; templates/tasks has each")
     families: dict[str, Family] | None = key("model families, by name")
     models: dict[str, Model] | None = key("what single models override, by model name")
+    accept: Annotated[tuple[Acceptance, ...], Field(strict=False)] | None = key(
+        "findings that are known and meant"
+    )
     contexts: Annotated[tuple[ParentContext, ...], Field(strict=False)] | None = key(
         "further kinds of parent pipeline to preview and check"
     )

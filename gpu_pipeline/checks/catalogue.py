@@ -28,6 +28,10 @@ def _note(title: str) -> Entry:
 
 
 CATALOGUE: dict[str, Entry] = {
+    # ACC: findings that routing.toml accepts
+    "ACC101": _error("an acceptance has expired"),
+    "ACC102": _error("an acceptance names a code that does not exist"),
+    "ACC103": _note("an acceptance is not needed"),
     # PIP: a child pipeline file by itself
     "PIP101": _error("the file cannot be parsed"),
     "PIP102": _error("the file is empty or no mapping"),

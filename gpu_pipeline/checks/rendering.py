@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gpu_pipeline.checks.child import check_child
 from gpu_pipeline.checks.finding import Finding, Place, Severity
 from gpu_pipeline.checks.needs import Need, check_needs
 from gpu_pipeline.checks.rules import RulesToCheck, check_rules, check_values
 from gpu_pipeline.child import Child
 from gpu_pipeline.errors import FindingsError
 from gpu_pipeline.jobs import Job
-from gpu_pipeline.loading import Loaded
 from gpu_pipeline.outcomes import Outcome
 
 
-def check_before_writing(loaded: Loaded, child: Child, outcome: Outcome) -> list[Finding]:
-    """Warnings about the child under the parent at hand. Raises FindingsError for an error."""
-    findings = planned_findings(loaded.jobs, child, [outcome])
-    errors = [each for each in findings if each.severity is Severity.ERROR]
-    if errors:
-        raise FindingsError(errors)
-    return findings
+def check_before_writing(
+    jobs: Sequence[Job], child: Child, outcome: Outcome, text: str, name: str
+) -> list[Finding]:
+    """Warnings about the child under the parent at hand. Raises FindingsError for an error.
+
+    `text` is what was rendered from `child`, `name` what to call it.
+    """
+    found = planned_findings(jobs, child, [outcome]) if child.jobs else []
+    found += check_child(text, name, given=child.capture)
+    if any(each.severity is Severity.ERROR for each in found):
+        raise FindingsError([each for each in found if each.severity is Severity.ERROR])
+    return [each for each in found if each.severity is Severity.WARNING]
 
 
 def planned_findings(
@@ -31,10 +36,14 @@ def planned_findings(
     defined |= dict.fromkeys(child.variables)
     found = set(_rules(jobs, defined))
     found |= set(check_needs(_needs(jobs), outcomes))
-    conditions = _conditions(jobs)
     for outcome in outcomes:
-        found |= set(check_values(conditions, outcome.context.variables))
+        found |= set(check_captured(jobs, outcome))
     return sorted(found, key=lambda each: each.sort_key)
+
+
+def check_captured(jobs: Sequence[Job], outcome: Outcome) -> list[Finding]:
+    """Captured values that miss what a rule tests by case or blanks only."""
+    return list(check_values(_conditions(jobs), outcome.context.variables))
 
 
 def _rules(jobs: Iterable[Job], defined: Mapping[str, str | None]) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from gpu_pipeline.checks.child.ci_schema import check_schema
 from gpu_pipeline.checks.child.jobs import check_jobs
@@ -28,11 +29,11 @@ _INPUTS_UNKNOWN = Problem(
 )
 
 
-def check_child(text: str, name: str) -> list[Finding]:
+def check_child(text: str, name: str, *, given: Collection[str] = ()) -> list[Finding]:
     """Everything that can be said about a child file by itself, in the order of its lines.
 
-    `name` is what to call the file. A file with no finding of severity error is one that GitLab
-    accepts, as far as is known.
+    `name` is what to call the file, `given` are variables that are defined elsewhere. A file with
+    no finding of severity error is one that GitLab accepts, as far as is known.
     """
     findings = Findings(name)
     child = _read(text, name, findings)
@@ -41,7 +42,7 @@ def check_child(text: str, name: str) -> list[Finding]:
         check_jobs(child, findings)
         check_needs(child, findings)
         check_scalars(child, findings)
-        check_usage(child, findings)
+        check_usage(child, findings, given)
         findings.add_all(check_limits(child))
         check_schema(child, findings)
     return findings.sorted()

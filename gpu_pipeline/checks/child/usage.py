@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from gpu_pipeline.checks.child.model import Child, Findings, Problem
@@ -49,20 +49,20 @@ class _Script:
     open_ended: bool
 
 
-def check_usage(child: Child, findings: Findings) -> None:
+def check_usage(child: Child, findings: Findings, given: Collection[str]) -> None:
     """Note each variable that is used and not defined in any place that can be seen.
 
     A file that includes others, or whose jobs hand variables on in a dotenv report, may get them
     from there, so nothing is said about it.
     """
     if child.file.root.get("include") is None:
-        _Usage(child, findings).check()
+        _Usage(child, findings, given).check()
 
 
 class _Usage:
-    def __init__(self, child: Child, findings: Findings) -> None:
+    def __init__(self, child: Child, findings: Findings, given: Collection[str]) -> None:
         self._child, self._findings = child, findings
-        self._global = _names(child.file.root.get("variables"))
+        self._global = _names(child.file.root.get("variables")) | set(given)
         self._global |= _rule_names(resolved_at(child.file, "workflow", "rules"))
         self._scripts: dict[int, _Script] = {}
         self._rules: dict[int, tuple[_Use, ...]] = {}
