@@ -109,7 +109,7 @@ def test_the_report_of_a_merge_request_is_written_beside_the_text(
         (["none.yml"], "none.yml: cannot be read"),
         (["--parent", "none.yml"], "--parent names another file"),
         (["--runner", "none.toml"], "none.toml"),
-        (["--parent", "broken.yml"], "broken.yml:2:"),
+        (["--parent", "broken.yml"], "broken.yml:1:"),
         (["--parent", "latin.yml"], "latin.yml: is not UTF-8"),
     ],
 )
