@@ -267,3 +267,22 @@ def test_interrupting_ends_with_130(
 
     monkeypatch.setattr(commands, "run_preview", interrupt)
     assert run("preview").code == 130
+
+
+def test_the_temporary_file_stands_in_the_same_folder(
+    monkeypatch: pytest.MonkeyPatch, run: Callable[..., Result]
+) -> None:
+    """Only then is the last step a rename, which cannot be half done."""
+    import tempfile
+
+    folders = []
+    original = tempfile.mkstemp
+
+    def watch(**options: object) -> tuple[int, str]:
+        folders.append(options["dir"])
+        return original(**options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(tempfile, "mkstemp", watch)
+    Path("below").mkdir()
+    assert run("-o", "below/child.yml", "--quiet").code == 0
+    assert folders == [Path("below").resolve()]

@@ -59,3 +59,45 @@ def test_the_form_of_run_pipeline_explains_itself() -> None:
     assert PARENT["variables"]["TRAIN_VALIDATE"]["options"] == ["false", "true"]
     assert PARENT["variables"]["TRAIN_VALIDATE"]["value"] == "false"
     assert PARENT["variables"]["TRAIN_JOBS"]["value"] == ""
+
+
+def test_a_branch_with_an_open_merge_request_has_one_pipeline() -> None:
+    assert PARENT["workflow"]["rules"] == [
+        {"if": '$CI_PIPELINE_SOURCE == "merge_request_event"'},
+        {
+            "if": '$CI_PIPELINE_SOURCE == "push" && $CI_OPEN_MERGE_REQUESTS != null'
+            ' && $CI_COMMIT_BRANCH != "main"',
+            "when": "never",
+        },
+        {"if": "$CI_COMMIT_BRANCH != null"},
+    ]
+
+
+def test_what_triggers_training_is_what_the_team_agreed_on() -> None:
+    scheduled = '$CI_PIPELINE_SOURCE == "schedule" && $TRAIN_VALIDATE == "true"'
+    pushed = '$CI_PIPELINE_SOURCE == "push" && $CI_COMMIT_BRANCH == "main"'
+    by_hand = '$CI_PIPELINE_SOURCE == "web" || $CI_PIPELINE_SOURCE == "api"'
+    assert PARENT["train-scheduled"]["rules"] == [{"if": scheduled}]
+    assert PARENT["train-on-demand"]["rules"] == [{"if": pushed}, {"if": by_hand}]
+    assert PARENT["generate-pipeline"]["rules"] == [
+        {"if": scheduled}, {"if": pushed}, {"if": by_hand}
+    ]  # fmt: skip
+
+
+def test_merge_requests_and_branches_are_tested_and_nothing_else() -> None:
+    rule = '$CI_PIPELINE_SOURCE == "merge_request_event" || $CI_PIPELINE_SOURCE == "push"'
+    assert PARENT["test"]["rules"] == PARENT["check-pipeline"]["rules"] == [{"if": rule}]
+    assert PARENT["test"]["script"] == ["make lint", "make types", "make test"]
+
+
+def test_the_generator_installs_what_it_needs_and_no_more() -> None:
+    assert PARENT[".render"]["before_script"] == ["pip install --quiet -r requirements.txt"]
+    assert PARENT[".python"]["variables"]["PIP_CACHE_DIR"].startswith("$CI_PROJECT_DIR/")
+    assert PARENT[".python"]["cache"]["paths"] == [".cache/pip"]
+
+
+def test_findings_show_in_a_merge_request() -> None:
+    job = PARENT["check-pipeline"]
+    report = job["artifacts"]["reports"]["codequality"]
+    assert f"--codequality {report}" in job["script"][-1]
+    assert job["artifacts"]["when"] == "always"

@@ -184,3 +184,44 @@ def test_more_nodes_give_more_slots(edit: Edit, child_of: Callable[..., dict]) -
     assert groups == {f"ci-compile/{n}" for n in (1, 2, 3)} | {
         f"ci-training/{n}" for n in range(1, 13)
     }
+
+
+def test_the_pools_queue_beats_the_pipelines(edit: Edit, child_of: Callable[..., dict]) -> None:
+    child = child_of(
+        edit(
+            ('stage = "train"', 'stage = "train"\nqueue = "kubernetes"'),
+            ("concurrency = 4", 'queue = "gitlab"\nconcurrency = 4'),
+        )
+    )
+    assert "resource_group" not in child["hyperopt-dqn"]
+    assert child["hyperopt-tft"]["resource_group"] == "ci-training/1"
+
+
+def test_more_than_fifty_needs_are_refused(edit: Edit, run: Callable[..., Result]) -> None:
+    models = ", ".join(f'"m{n}"' for n in range(49))
+    routing = edit(
+        ('models = ["dqn", "ppo"]', f'models = ["dqn", "ppo", {models}]'),
+        ('per = "family"', 'per = "family"\nneeds = ["hyperopt"]'),
+    )
+    result = run("--routing", routing)
+    assert result.code == 2
+    assert "train-validate-rl would need 51 jobs; GitLab allows 50" in result.err
+    fewer = routing.read_text(encoding="utf-8").replace(', "m48"', "")
+    routing.write_text(fewer, encoding="utf-8")
+    assert run("--routing", routing, "--quiet").code == 0
+
+
+@pytest.mark.parametrize(("timeout", "code"), [("30d", 0), ("720h", 0), ("31d", 2), ("721h", 2)])
+def test_a_timeout_is_at_most_a_month(
+    timeout: str, code: int, edit: Edit, run: Callable[..., Result]
+) -> None:
+    routing = edit(('timeout = "12h"', f'timeout = "{timeout}"'))
+    assert run("--routing", routing, "--quiet").code == code
+
+
+def test_only_what_was_not_asked_for_is_said_to_be_added(
+    edit: Edit, run: Callable[..., Result]
+) -> None:
+    routing = edit(("epochs = 15", 'epochs = 15\nneeds = ["train-validate"]'))
+    result = run("-o", "-", "--routing", routing, "--job", "*-kan", "--job", "hyperopt-tft")
+    assert "needs them: train-validate-tft\n" in result.err
