@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 
@@ -16,7 +17,8 @@ _CODE_QUALITY = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity
 
 
 def findings(found: Sequence[Finding], output_format: str) -> str:
-    """All findings and their number."""
+    """All findings, the worst first, and their number."""
+    found = sorted(found, key=lambda each: (list(Severity).index(each.severity), each.sort_key))
     if output_format == "json":
         return json.dumps([_facts(each) for each in found], indent=2, ensure_ascii=False)
     if output_format == "codequality":
@@ -27,11 +29,14 @@ def findings(found: Sequence[Finding], output_format: str) -> str:
             for each in found
         ]
     else:
-        lines = [
-            f"{each.place}: {each.severity} {each.code}\n    {each.message}\n    fix: {each.fix}"
-            for each in found
-        ]
+        lines = [_text(each) for each in found]
     return "\n".join([*lines, *([""] if lines else []), summary(found)])
+
+
+def _text(each: Finding) -> str:
+    """A finding in a few lines; the fix stays on one, for it may hold a command to copy."""
+    message = textwrap.indent(textwrap.fill(each.message, 96, break_long_words=False), "    ")
+    return f"{each.place}: {each.severity} {each.code}\n{message}\n    fix: {each.fix}"
 
 
 def summary(found: Sequence[Finding]) -> str:
