@@ -35,7 +35,9 @@ def findings(found: Sequence[Finding], output_format: str) -> str:
 
 def _text(each: Finding) -> str:
     """A finding in a few lines; the fix stays on one, for it may hold a command to copy."""
-    message = textwrap.indent(textwrap.fill(each.message, 96, break_long_words=False), "    ")
+    message = textwrap.indent(
+        textwrap.fill(each.message, 96, break_long_words=False, break_on_hyphens=False), "    "
+    )
     return f"{each.place}: {each.severity} {each.code}\n{message}\n    fix: {each.fix}"
 
 
