@@ -29,7 +29,7 @@ golden: $(VENV)/dev
 	cp -R routing.toml .gitlab-ci.yml templates tests/reference/
 	UPDATE=1 $(VENV)/bin/python -m pytest tests/test_golden.py
 	$(VENV)/bin/python generate_pipeline.py schema > docs/routing.schema.json
-	$(VENV)/bin/python -c "from gpu_pipeline.report_findings import index; print(index())" > docs/findings/README.md
+	$(VENV)/bin/python -c "from gpu_pipeline.reports.findings import index; print(index())" > docs/findings/README.md
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

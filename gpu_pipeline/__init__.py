@@ -6,6 +6,11 @@ The data flows through these modules, in this order:
 2. `resolve`   turns the model into jobs whose every value knows the line it came from
 3. `context`   says what the parent pipeline is: source, branch, captured variables
 4. `child`     decides everything that the child pipeline contains
-5. `render`    gives it the shape of the templates; `readback` proves the text says what was meant
-6. `files`     writes it in one step; `report` shows the same objects as text, JSON or Markdown
+5. `rules/`    say which jobs run under which parent (`contexts`, `outcomes`)
+6. `render`    gives the child the shape of the templates; `readback` proves the text says that
+7. `checks/`   find what GitLab, the runner or the nodes (`cluster/`) would do otherwise than meant
+8. `files`     writes in one step; `reports/` show the same objects as text, JSON or Markdown
+
+`cli` reads the options, and a module for each kind of command (`commands`, `check_command`,
+`cluster_command`) runs these steps; only they, `loading`, `files` and `console` touch the world.
 """

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gpu_pipeline import render as templating
-from gpu_pipeline import report_findings
 from gpu_pipeline.checks.acceptance import apply_acceptances
 from gpu_pipeline.checks.child import check_child
 from gpu_pipeline.checks.child_rules import check_child_rules
@@ -16,13 +15,14 @@ from gpu_pipeline.checks.finding import Finding, Severity
 from gpu_pipeline.checks.parent import check_parent
 from gpu_pipeline.checks.rendering import planned_findings
 from gpu_pipeline.ci_file import CiFile, parse_ci_file
-from gpu_pipeline.cluster_commands import runner_findings
+from gpu_pipeline.cluster_command import runner_findings
 from gpu_pipeline.console import show
 from gpu_pipeline.contexts import parent_contexts
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
 from gpu_pipeline.files import display, read_bytes, resolved, write_atomically
 from gpu_pipeline.loading import Loaded, load, note
 from gpu_pipeline.outcomes import outcome_of
+from gpu_pipeline.reports import findings as reports
 from gpu_pipeline.yaml_text import YamlError
 
 _OUTPUT = "child-pipeline.yml"
@@ -50,10 +50,10 @@ def run_check(options: argparse.Namespace, environment: Mapping[str, str]) -> in
         locate=loaded.routed.lines.origin,
     )
     if options.codequality:
-        write_atomically(options.codequality, report_findings.codequality(left) + "\n")
-    show(report_findings.findings(left, options.format))
+        write_atomically(options.codequality, reports.codequality(left) + "\n")
+    show(reports.findings(left, options.format))
     if accepted:
-        note(options, f"accepted by {display(options.routing)}: {report_findings.codes(accepted)}")
+        note(options, f"accepted by {display(options.routing)}: {reports.codes(accepted)}")
     failing = {Severity.ERROR, *([Severity.WARNING] if options.fail_on == "warning" else [])}
     return EXIT_DIFFERS if any(each.severity in failing for each in left) else EXIT_OK
 

@@ -95,7 +95,7 @@ _COMMANDS = {
 }
 
 
-_MODULES = {"check": "check_command", "cluster": "cluster_commands"}
+_MODULES = {"check": "check_command", "cluster": "cluster_command"}
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpu_pipeline import render as templating
-from gpu_pipeline import report, report_rules
 from gpu_pipeline.checks.rendering import check_before_writing, check_captured
 from gpu_pipeline.child import Child, nothing_to_run, unset_variables
 from gpu_pipeline.console import say, show, write_result
@@ -22,8 +21,11 @@ from gpu_pipeline.loading import Loaded, assignments, load, note
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.outcomes import Outcome, outcome_of
 from gpu_pipeline.queueing import longest_first, resource_groups
+from gpu_pipeline.reports import jobs as job_reports
+from gpu_pipeline.reports import rules as rule_reports
 from gpu_pipeline.rules import RuleSyntaxError, evaluate
 from gpu_pipeline.schema import routing_schema
+from gpu_pipeline.words import count
 
 
 def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
@@ -46,7 +48,7 @@ def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> i
     write_atomically(output, text)
     note(
         options,
-        f"wrote {display(output)}: {report.count(len(child.jobs), 'job')} "
+        f"wrote {display(output)}: {count(len(child.jobs), 'job')} "
         f"for a parent pipeline from {loaded.context.source}",
     )
     return EXIT_OK
@@ -66,7 +68,7 @@ def _child_to_render(options: argparse.Namespace, loaded: Loaded, outcome: Outco
         return child
     for found in check_captured(loaded.jobs, outcome):
         note(options, str(found))
-    reason = report_rules.why_empty(outcome, loaded.jobs)
+    reason = rule_reports.why_empty(outcome, loaded.jobs)
     if options.when_empty == "error":
         raise NothingToRunError(reason)
     note(options, f"note: {reason}")
@@ -80,12 +82,12 @@ def run_preview(options: argparse.Namespace, environment: Mapping[str, str]) -> 
     outcomes = [outcome_of(loaded.child(context), context) for context in contexts]
     jobs = longest_first(loaded.jobs)
     if options.why:
-        show(report_rules.why(_job(options.why, loaded), outcomes, options.format))
+        show(rule_reports.why(_job(options.why, loaded), outcomes, options.format))
     elif options.all:
-        show(report_rules.matrix(outcomes, options.format))
+        show(rule_reports.matrix(outcomes, options.format))
     else:
         groups = resource_groups(loaded.jobs, loaded.pipeline.queue)
-        show(report.preview(jobs, groups, outcomes[0], loaded.pipeline, options.format))
+        show(job_reports.preview(jobs, groups, outcomes[0], loaded.pipeline, options.format))
     return EXIT_OK
 
 
@@ -93,7 +95,7 @@ def run_explain(options: argparse.Namespace, environment: Mapping[str, str]) -> 
     """Print the values of one job and their origins."""
     loaded = load(options, environment)
     groups = resource_groups(loaded.jobs, loaded.pipeline.queue)
-    show(report.explain(_job(options.job_name, loaded), groups, options.format))
+    show(job_reports.explain(_job(options.job_name, loaded), groups, options.format))
     return EXIT_OK
 
 

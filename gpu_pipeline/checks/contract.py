@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.finding import Finding, Place
-from gpu_pipeline.emitted import Emission
+from gpu_pipeline.cluster.emitted import Emission
+from gpu_pipeline.cluster.runner_config import Runner, RunnerFile
 from gpu_pipeline.jobs import Job
-from gpu_pipeline.report import count
 from gpu_pipeline.routing_model import Pool
-from gpu_pipeline.runner_config import Runner, RunnerFile
+from gpu_pipeline.words import count
 
 
 @dataclass(frozen=True, kw_only=True)

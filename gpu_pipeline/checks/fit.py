@@ -9,12 +9,20 @@ from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.contract import named, own_label, with_gpu
 from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.checks.gpu_sharing import check_gpu_sharing
-from gpu_pipeline.emitted import Locate
-from gpu_pipeline.fit import NodeSize, RunnerOf, heaviest, how_many, node_size, pod_request, shown
+from gpu_pipeline.cluster.emitted import Locate
+from gpu_pipeline.cluster.fit import (
+    NodeSize,
+    RunnerOf,
+    heaviest,
+    how_many,
+    node_size,
+    pod_request,
+    shown,
+)
 from gpu_pipeline.jobs import Job, Sourced
 from gpu_pipeline.quantity import parse_quantity
-from gpu_pipeline.report import count
 from gpu_pipeline.routing_model import Pool
+from gpu_pipeline.words import count
 
 _LEAST_MEMORY = 64 * 2**20
 _CALLED = {"cpu": "CPU", "memory": "memory", "ephemeral_storage": "ephemeral storage"}

@@ -11,11 +11,11 @@ from decimal import Decimal
 from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.contract import named, with_gpu
 from gpu_pipeline.checks.finding import Finding, Place
-from gpu_pipeline.emitted import Locate
-from gpu_pipeline.fit import heaviest, jobs_per_gpu, shown
+from gpu_pipeline.cluster.emitted import Locate
+from gpu_pipeline.cluster.fit import heaviest, jobs_per_gpu, shown
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.quantity import parse_quantity
-from gpu_pipeline.report import count
+from gpu_pipeline.words import count
 
 MAX_MPS_CLIENTS = 48  # on Volta and newer; NVIDIA MPS documentation
 _PLUGINS_OWN = ("CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY")

@@ -21,11 +21,8 @@ from gpu_pipeline.checks.runner_gpu import check_gpu
 from gpu_pipeline.checks.runner_permissions import check_permissions
 from gpu_pipeline.checks.runner_selector import check_manager, check_selectors
 from gpu_pipeline.checks.runner_sizes import check_sizes
-from gpu_pipeline.emitted import Locate, emissions
-from gpu_pipeline.errors import UsageError
-from gpu_pipeline.jobs import Job
-from gpu_pipeline.routing_model import Routing
-from gpu_pipeline.runner_config import (
+from gpu_pipeline.cluster.emitted import Locate, emissions
+from gpu_pipeline.cluster.runner_config import (
     Runner,
     RunnerFile,
     StrayKey,
@@ -33,6 +30,9 @@ from gpu_pipeline.runner_config import (
     select_runners,
     served_tags,
 )
+from gpu_pipeline.errors import UsageError
+from gpu_pipeline.jobs import Job
+from gpu_pipeline.routing_model import Routing
 
 
 def check_runner(

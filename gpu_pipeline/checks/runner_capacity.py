@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from gpu_pipeline.checks.contract import Contract
 from gpu_pipeline.checks.finding import Finding
-from gpu_pipeline.durations import format_duration, parse_duration
-from gpu_pipeline.pool_start import Start, start_of
-from gpu_pipeline.runner_keys import (
+from gpu_pipeline.cluster.pool_start import Start, start_of
+from gpu_pipeline.cluster.runner_keys import (
     DEFAULT_CONCURRENT,
     DEFAULT_POLL_TIMEOUT,
     DEFAULT_REQUEST_CONCURRENCY,
 )
-from gpu_pipeline.runner_needs import slots
+from gpu_pipeline.cluster.runner_needs import slots
+from gpu_pipeline.durations import format_duration, parse_duration
 
 
 def check_waiting(contract: Contract) -> Iterator[Finding]:

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 from gpu_pipeline.checks.contract import Contract
 from gpu_pipeline.checks.finding import Finding
-from gpu_pipeline.fit import jobs_per_gpu, pool_fits
-from gpu_pipeline.pod_spec import GpuRequest, PatchError, gpu_requests
-from gpu_pipeline.pool_start import scales
-from gpu_pipeline.report import count
+from gpu_pipeline.cluster.fit import jobs_per_gpu, pool_fits
+from gpu_pipeline.cluster.pod_spec import GpuRequest, PatchError, gpu_requests
+from gpu_pipeline.cluster.pool_start import scales
+from gpu_pipeline.cluster.runner_keys import GPU_RESOURCE, POD_SPEC_FLAG
 from gpu_pipeline.routing_model import Pool
-from gpu_pipeline.runner_keys import GPU_RESOURCE, POD_SPEC_FLAG
+from gpu_pipeline.words import count
 
 
 def check_gpu(contract: Contract) -> Iterator[Finding]:

@@ -12,14 +12,14 @@ from decimal import Decimal
 
 from gpu_pipeline.checks.contract import Contract, named, own_label, pair, with_gpu
 from gpu_pipeline.checks.finding import Finding
-from gpu_pipeline.emitted import Emission
+from gpu_pipeline.cluster.emitted import Emission
+from gpu_pipeline.cluster.runner_config import Setting
+from gpu_pipeline.cluster.runner_keys import Kind, known_variables, permission_for
+from gpu_pipeline.cluster.runner_needs import by_permission, smallest_line
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.quantity import QuantityError, parse_quantity
 from gpu_pipeline.rules.regex import InvalidRegexError, Regex
-from gpu_pipeline.runner_config import Setting
-from gpu_pipeline.runner_keys import Kind, known_variables, permission_for
-from gpu_pipeline.runner_needs import by_permission, smallest_line
 
 _REGEXES = (Kind.REGEX, Kind.PAIR, Kind.TOLERATION)
 _IGNORED_CODES = {

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from gpu_pipeline.checks.contract import Contract, own_label, pair, with_gpu
 from gpu_pipeline.checks.finding import Finding
+from gpu_pipeline.cluster.runner_config import Setting
+from gpu_pipeline.cluster.runner_needs import toml_text
 from gpu_pipeline.routing_model import Pool
-from gpu_pipeline.runner_config import Setting
-from gpu_pipeline.runner_needs import toml_text
 
 _INSTANCE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _PRODUCT_LABEL = "nvidia.com/gpu.product"

@@ -8,10 +8,10 @@ from decimal import Decimal
 
 from gpu_pipeline.checks.contract import Contract
 from gpu_pipeline.checks.finding import Finding
-from gpu_pipeline.emitted import Emission
+from gpu_pipeline.cluster.emitted import Emission
+from gpu_pipeline.cluster.runner_keys import RESOURCE_KEYS
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.quantity import QuantityError, parse_quantity
-from gpu_pipeline.runner_keys import RESOURCE_KEYS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_pipeline.checks.catalogue import CATALOGUE
-from gpu_pipeline.report_findings import index
+from gpu_pipeline.reports.findings import index
 from tests.conftest import ROOT
 
 PAGES = ROOT / "docs" / "findings"
@@ -16,7 +16,9 @@ EXAMPLES = ROOT / "tests" / "findings"
 def test_a_code_has_its_page_and_its_examples(code: str) -> None:
     page = (PAGES / f"{code}.md").read_text(encoding="utf-8")
     assert page.startswith(f"# {code}: {CATALOGUE[code].title}\n")
-    assert f"**{CATALOGUE[code].severity}**" in page
+    assert page.splitlines()[2].startswith(f"**{CATALOGUE[code].severity}**. ")
+    headings = [line for line in page.splitlines() if line.startswith("## ")]
+    assert headings == ["## Why", "## Fix", "## Example"]
     assert list((EXAMPLES / code).glob("bad*")), "a file that has it"
     assert list((EXAMPLES / code).glob("good*")), "a file that has not"
 

@@ -55,23 +55,6 @@ def test_a_good_file_has_no_finding_of_its_code(
     assert not [finding for finding in found if finding.code == path.parent.name]
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_every_code_has_its_files_and_its_page(code: str) -> None:
-    assert list((FINDINGS / code).glob("bad*.yml"))
-    assert list((FINDINGS / code).glob("good*.yml"))
-    page = (ROOT / "docs" / "findings" / f"{code}.md").read_text(encoding="utf-8")
-    assert page.startswith(f"# {code}: {CATALOGUE[code].title}\n")
-    assert f"Severity: {CATALOGUE[code].severity}\n" in page
-    headings = re.findall(r"^## (.*)$", page, re.MULTILINE)
-    assert headings[:3] == ["What it means", "Why it matters", "What to do"]
-
-
-def test_no_file_or_page_is_of_an_unknown_code() -> None:
-    files = {path.parent.name for path in (*BAD, *GOOD)}
-    pages = {path.stem for path in (ROOT / "docs" / "findings").glob("PIP*.md")}
-    assert files | pages == set(CODES)
-
-
 @pytest.mark.parametrize("path", BAD, ids=name)
 def test_every_finding_says_what_to_do(path: Path) -> None:
     for finding in check_child(path.read_text(encoding="utf-8"), path.name):

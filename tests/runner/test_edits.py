@@ -9,10 +9,10 @@ import pytest
 
 from gpu_pipeline.checks.fit import check_fit
 from gpu_pipeline.checks.runner import check_runner, runners_of
-from gpu_pipeline.cluster_runner import runner_helm, runner_toml
+from gpu_pipeline.cluster.runner_file import read_runner_file
+from gpu_pipeline.cluster.runner_settings import runner_helm, runner_toml
 from gpu_pipeline.errors import GeneratorError
 from gpu_pipeline.loading import load_routing
-from gpu_pipeline.runner_file import read_runner_file
 
 from ..conftest import SHIPPED, TEMPLATES
 

@@ -7,7 +7,6 @@ import pytest
 from gpu_pipeline.checks.catalogue import CATALOGUE
 from gpu_pipeline.checks.finding import Finding, Severity
 
-from ..conftest import ROOT
 from .examples import FINDINGS, comments, findings_of
 
 CODES = [code for code in CATALOGUE if code.startswith(("RUN", "FIT"))]
@@ -41,14 +40,3 @@ def test_a_good_example_has_none(path) -> None:
 def counts(finding: Finding, code: str) -> bool:
     """Notes of other codes are beside an example's point."""
     return finding.severity is not Severity.NOTE or finding.code == code
-
-
-@pytest.mark.parametrize("code", CODES)
-def test_a_code_has_examples_and_a_page(code: str) -> None:
-    assert any(path.parent.name == code for path in BAD)
-    assert any(path.parent.name == code for path in GOOD)
-    page = (ROOT / f"docs/findings/{code}.md").read_text(encoding="utf-8")
-    entry = CATALOGUE[code]
-    assert page.startswith(f"# {code}: {entry.title}\n\n**{entry.severity}**")
-    for heading in ("## Why", "## Fix", "## Example"):
-        assert heading in page

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpu_pipeline.checks.finding import Finding
-from gpu_pipeline.fit import how_many, node_size
+from gpu_pipeline.cluster.fit import how_many, node_size
 from gpu_pipeline.quantity import parse_quantity
 from gpu_pipeline.routing_model import Pool, Resources
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gpu_pipeline.cluster.runner_file import read_runner_file
 from gpu_pipeline.errors import GeneratorError, UsageError
-from gpu_pipeline.runner_file import read_runner_file
 
 from ..conftest import ROOT, SHIPPED
 from .examples import check

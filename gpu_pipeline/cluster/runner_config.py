@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from gpu_pipeline.cluster.runner_keys import POD_SPEC_FLAG
 from gpu_pipeline.errors import UsageError
 from gpu_pipeline.names import did_you_mean
-from gpu_pipeline.runner_keys import POD_SPEC_FLAG
 
 T = TypeVar("T")
 

@@ -7,17 +7,17 @@ import tomllib
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from gpu_pipeline.errors import Problem, RunnerConfigError
-from gpu_pipeline.problems import dotted
-from gpu_pipeline.runner_config import PodSpecPatch, Runner, RunnerFile, Setting, StrayKey
-from gpu_pipeline.runner_keys import (
+from gpu_pipeline.cluster.runner_config import PodSpecPatch, Runner, RunnerFile, Setting, StrayKey
+from gpu_pipeline.cluster.runner_keys import (
     PATCH_TYPES,
     PERMISSIONS,
     RESOURCE_KEYS,
     Kind,
     environment_name,
 )
-from gpu_pipeline.runner_strays import TEXT_TABLES, stray_key
+from gpu_pipeline.cluster.runner_strays import TEXT_TABLES, stray_key
+from gpu_pipeline.errors import Problem, RunnerConfigError
+from gpu_pipeline.problems import dotted
 from gpu_pipeline.toml_lines import Path, key_lines
 
 T = TypeVar("T")

@@ -13,6 +13,7 @@ from gpu_pipeline.jobs import Job, Sourced
 from gpu_pipeline.outcomes import Outcome
 from gpu_pipeline.problems import Origin
 from gpu_pipeline.routing_model import Pipeline, Rule
+from gpu_pipeline.words import count
 
 # The library would widen each header by two blanks, which a terminal has no room for.
 tables.MIN_PADDING = 0
@@ -216,8 +217,3 @@ def _listed(lines: Sequence[str], output_format: str) -> list[str]:
 
 def _json(data: object) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False)
-
-
-def count(number: int, noun: str) -> str:
-    """A number with its noun: "1 job", "19 jobs"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

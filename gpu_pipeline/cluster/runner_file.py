@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gpu_pipeline.cluster.runner_config import RunnerFile
+from gpu_pipeline.cluster.runner_helm import read_runner_helm
+from gpu_pipeline.cluster.runner_toml import read_runner_toml
 from gpu_pipeline.errors import Problem, RunnerConfigError, UsageError
 from gpu_pipeline.files import display, read_bytes
-from gpu_pipeline.runner_config import RunnerFile
-from gpu_pipeline.runner_helm import read_runner_helm
-from gpu_pipeline.runner_toml import read_runner_toml
 
 
 def load_runner_file(path: Path) -> RunnerFile:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import yaml
 
-from gpu_pipeline.runner_config import PodSpecPatch, Runner
-from gpu_pipeline.runner_keys import BUILD_CONTAINER, GPU_RESOURCE
+from gpu_pipeline.cluster.runner_config import PodSpecPatch, Runner
+from gpu_pipeline.cluster.runner_keys import BUILD_CONTAINER, GPU_RESOURCE
 
 
 class PatchError(ValueError):

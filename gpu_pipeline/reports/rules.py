@@ -10,8 +10,9 @@ from typing import Any
 from gpu_pipeline.context import Context
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.outcomes import Mode, Outcome, mode_of
-from gpu_pipeline.report import count, table
+from gpu_pipeline.reports.jobs import table
 from gpu_pipeline.rules import Decision, Origin, RuleRead, RuleResult
+from gpu_pipeline.words import count
 
 _CELLS = {
     Mode.AUTOMATIC: "runs",

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from gpu_pipeline.child import runner_variables
+from gpu_pipeline.cluster.runner_keys import is_for_the_runner
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.problems import Origin
-from gpu_pipeline.runner_keys import is_for_the_runner
 from gpu_pipeline.toml_lines import Path
 
 Locate = Callable[[Path], Origin]

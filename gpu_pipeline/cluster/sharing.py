@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpu_pipeline.checks.contract import own_label
-from gpu_pipeline.fit import jobs_per_gpu, shown
-from gpu_pipeline.pool_start import scales
+from gpu_pipeline.cluster.fit import jobs_per_gpu, shown
+from gpu_pipeline.cluster.pool_start import scales
+from gpu_pipeline.cluster.runner_keys import GPU_RESOURCE
 from gpu_pipeline.quantity import parse_quantity
 from gpu_pipeline.routing_model import Pool
-from gpu_pipeline.runner_keys import GPU_RESOURCE
 
 CONFIG_LABEL = "nvidia.com/device-plugin.config"
 _SECTIONS = {"time-slicing": "timeSlicing", "mps": "mps"}

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from gpu_pipeline.checks.catalogue import CATALOGUE
 from gpu_pipeline.checks.finding import Finding, Severity
-from gpu_pipeline.report import count
+from gpu_pipeline.words import count
 
 # GitLab: doc/ci/testing/code_quality, "Code Quality report format".
 _CODE_QUALITY = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOTE: "info"}

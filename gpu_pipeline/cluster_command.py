@@ -10,15 +10,15 @@ from tabulate import tabulate
 from gpu_pipeline.checks.finding import Finding
 from gpu_pipeline.checks.fit import check_fit
 from gpu_pipeline.checks.runner import check_runner, runners_of
-from gpu_pipeline.cluster_runner import runner_helm, runner_toml
-from gpu_pipeline.cluster_sharing import sharing_config
+from gpu_pipeline.cluster.fit import pool_fits, shown
+from gpu_pipeline.cluster.runner_config import Runner, RunnerFile
+from gpu_pipeline.cluster.runner_file import load_runner_file
+from gpu_pipeline.cluster.runner_settings import runner_helm, runner_toml
+from gpu_pipeline.cluster.sharing import sharing_config
 from gpu_pipeline.console import show
 from gpu_pipeline.durations import DurationError, parse_duration
 from gpu_pipeline.errors import EXIT_OK, UsageError
-from gpu_pipeline.fit import pool_fits, shown
 from gpu_pipeline.loading import LoadedRouting, load_routing
-from gpu_pipeline.runner_config import Runner, RunnerFile
-from gpu_pipeline.runner_file import load_runner_file
 
 
 def run_cluster(options: argparse.Namespace, _environment: Mapping[str, str]) -> int:

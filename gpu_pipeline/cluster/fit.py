@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from gpu_pipeline.child import runner_variables
+from gpu_pipeline.cluster.runner_config import Runner
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.quantity import QuantityError, parse_quantity
 from gpu_pipeline.routing_model import Pool, Resources
-from gpu_pipeline.runner_config import Runner
 
 RESOURCES = ("cpu", "memory", "ephemeral_storage")
 Amounts = Mapping[str, Decimal]

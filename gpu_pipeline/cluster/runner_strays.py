@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import difflib
 
-from gpu_pipeline.runner_config import StrayKey
-from gpu_pipeline.runner_keys import GLOBAL_KEYS, KUBERNETES_KEYS, RUNNER_KEYS
+from gpu_pipeline.cluster.runner_config import StrayKey
+from gpu_pipeline.cluster.runner_keys import GLOBAL_KEYS, KUBERNETES_KEYS, RUNNER_KEYS
 
 TEXT_TABLES = ("node_selector", "node_tolerations", "pod_labels", "pod_annotations")
 _TABLES = {

@@ -6,14 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from gpu_pipeline.checks.contract import pair
 from gpu_pipeline.checks.runner import tags_of
-from gpu_pipeline.durations import format_duration, parse_duration
-from gpu_pipeline.emitted import Locate, emissions
-from gpu_pipeline.errors import UsageError
-from gpu_pipeline.jobs import Job
-from gpu_pipeline.pool_start import start_of
-from gpu_pipeline.routing_model import Pool, Routing
-from gpu_pipeline.runner_config import runner_name_of
-from gpu_pipeline.runner_keys import (
+from gpu_pipeline.cluster.emitted import Locate, emissions
+from gpu_pipeline.cluster.pool_start import start_of
+from gpu_pipeline.cluster.runner_config import runner_name_of
+from gpu_pipeline.cluster.runner_keys import (
     BUILD_CONTAINER,
     DEFAULT_CONCURRENT,
     DEFAULT_POLL_TIMEOUT,
@@ -22,7 +18,11 @@ from gpu_pipeline.runner_keys import (
     POD_SPEC_FLAG,
     Kind,
 )
-from gpu_pipeline.runner_needs import by_permission, slots, smallest_line, toml_text
+from gpu_pipeline.cluster.runner_needs import by_permission, slots, smallest_line, toml_text
+from gpu_pipeline.durations import format_duration, parse_duration
+from gpu_pipeline.errors import UsageError
+from gpu_pipeline.jobs import Job
+from gpu_pipeline.routing_model import Pool, Routing
 
 _HEAD = """\
 # What a GitLab Runner must permit for these jobs, and nothing more. It ignores or refuses the rest.

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gpu_pipeline.ci_file import Tree, parse_ci_file
+from gpu_pipeline.cluster.runner_config import RunnerFile, Setting, StrayKey
+from gpu_pipeline.cluster.runner_keys import DEFAULT_HELM_CONCURRENT
+from gpu_pipeline.cluster.runner_toml import read_runner_toml
 from gpu_pipeline.errors import Problem, RunnerConfigError
-from gpu_pipeline.runner_config import RunnerFile, Setting, StrayKey
-from gpu_pipeline.runner_keys import DEFAULT_HELM_CONCURRENT
-from gpu_pipeline.runner_toml import read_runner_toml
 from gpu_pipeline.yaml_text import YamlError
 
 _BARE_TEMPLATE = re.compile(r"^([ \t]*[\w.-]+[ \t]*=[ \t]*)\{\{.*\}\}[ \t]*$", re.MULTILINE)

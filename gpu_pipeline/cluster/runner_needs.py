@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
-from gpu_pipeline.emitted import Emission
+from gpu_pipeline.cluster.emitted import Emission
+from gpu_pipeline.cluster.runner_keys import Kind, permission_for
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.quantity import QuantityError, parse_quantity
 from gpu_pipeline.routing_model import Pool
-from gpu_pipeline.runner_keys import Kind, permission_for
 
 _VARIABLE = re.compile(r"\$\{\w+\}|\$\w+")
 

@@ -1,0 +1,1 @@
+"""The result objects as text, JSON and Markdown; the same words in each."""
