@@ -71,7 +71,7 @@ def test_a_mistake_is_named_with_its_place(
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
     Path("child-pipeline.yml").write_text("old", encoding="utf-8")
-    result = run("--templates", templates, "--source", "push", "--quiet")
+    result = run("--templates", templates, "--source", "push", "--branch", "main", "--quiet")
     assert result.code == 2, result
     assert message in result.err
     assert result.err.startswith("error: templates")
@@ -150,8 +150,8 @@ def test_a_new_task_is_a_template_and_a_table(
 
 
 def test_rendering_twice_gives_the_same_bytes(run: Callable[..., Result]) -> None:
-    first = run("-o", "-", "--source", "push")
-    second = run("-o", "-", "--source", "push")
+    first = run("-o", "-", "--source", "push", "--branch", "main")
+    second = run("-o", "-", "--source", "push", "--branch", "main")
     assert first.out == second.out
     assert first.out.endswith("\n")
     assert not first.out.endswith("\n\n")
