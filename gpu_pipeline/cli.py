@@ -95,7 +95,12 @@ _COMMANDS = {
 }
 
 
-_MODULES = {"check": "check_command", "cluster": "cluster_command"}
+_MODULES = {
+    "render": "render_command",
+    "check": "check_command",
+    "eval": "eval_command",
+    "cluster": "cluster_command",
+}
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:

@@ -9,20 +9,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpu_pipeline import render as templating
+from gpu_pipeline.assignments import assignments
 from gpu_pipeline.child import Child, plan_child
 from gpu_pipeline.console import say
 from gpu_pipeline.context import Context, context_from, in_ci
 from gpu_pipeline.errors import UsageError
 from gpu_pipeline.files import display, read_bytes, resolved
 from gpu_pipeline.jobs import Job
-from gpu_pipeline.names import VARIABLE_NAME
 from gpu_pipeline.problems import Origin, Problems
 from gpu_pipeline.resolve import disabled_jobs, resolve_jobs
 from gpu_pipeline.routing import read_routing
 from gpu_pipeline.routing_checks import check_routing
 from gpu_pipeline.routing_model import Pipeline, Routing
 from gpu_pipeline.selection import select_jobs
+from gpu_pipeline.template_files import ROOT, fingerprint, template_names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,17 +67,15 @@ class Loaded:
 def load_routing(path: Path, templates: Path) -> LoadedRouting:
     """Read and resolve a routing. Raises UsageError or RoutingError."""
     folder = resolved(templates)
-    if not (folder / templating.ROOT).is_file():
-        raise UsageError(
-            f"{display(templates)}: holds no {templating.ROOT}; --templates names another folder"
-        )
+    if not (folder / ROOT).is_file():
+        raise UsageError(f"{display(templates)}: holds no {ROOT}; --templates names another folder")
     data = read_bytes(path, "--routing")
     routing, problems = read_routing(data, display(path))
     check_routing(
         routing,
         problems,
-        bases=templating.template_names(folder, "bases"),
-        tasks=templating.template_names(folder, "tasks"),
+        bases=template_names(folder, "bases"),
+        tasks=template_names(folder, "tasks"),
     )
     jobs = resolve_jobs(routing, problems)
     problems.raise_if_any()
@@ -105,7 +103,7 @@ def load(options: argparse.Namespace, environment: Mapping[str, str]) -> Loaded:
         jobs=selected,
         disabled=disabled_jobs(routed.routing, routed.lines),
         context=context,
-        fingerprint=templating.fingerprint(routed.data, resolved(options.templates)),
+        fingerprint=fingerprint(routed.data, resolved(options.templates)),
     )
 
 
@@ -117,19 +115,6 @@ def _globs(options: argparse.Namespace, environment: Mapping[str, str]) -> list[
         raise UsageError("--job: the glob is empty; leave the option out for all jobs")
     wanted = options.globs or re.split(r"[\s,]+", environment.get("TRAIN_JOBS", ""))
     return [glob for glob in wanted if glob]
-
-
-def assignments(texts: list[str]) -> dict[str, str]:
-    """The variables that `--var NAME=VALUE` options set. Raises UsageError."""
-    found: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not VARIABLE_NAME.fullmatch(name):
-            raise UsageError(f'--var {text}: write NAME=VALUE, for example "REGISTRY=local"')
-        if name in found:
-            raise UsageError(f"--var {name} is given twice")
-        found[name] = value
-    return found
 
 
 def note(options: argparse.Namespace, message: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import shlex
 import traceback
 from collections import Counter
@@ -17,29 +16,10 @@ from jinja2 import nodes
 
 from gpu_pipeline.child import Child
 from gpu_pipeline.errors import TemplateError
-from gpu_pipeline.files import files_below, read_bytes
-from gpu_pipeline.names import NAME, did_you_mean
+from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.readback import check_rendered
+from gpu_pipeline.template_files import ROOT, SUFFIX
 from gpu_pipeline.yaml_text import Plain, bare_name, block, quote
-
-SUFFIX = ".yml.j2"
-ROOT = f"child-pipeline{SUFFIX}"
-
-
-def template_names(templates: Path, folder: str) -> set[str]:
-    """The names that `bases` or `tasks` offers: its templates that a routing can refer to."""
-    found = (path.name.removesuffix(SUFFIX) for path in (templates / folder).glob(f"*{SUFFIX}"))
-    return {name for name in found if NAME.fullmatch(name)}
-
-
-def fingerprint(routing: bytes, templates: Path) -> str:
-    """Sixteen hexadecimal digits that change with any byte of the routing or a template file."""
-    digest = hashlib.sha256(routing)
-    for path in files_below(templates):
-        content = read_bytes(path, "--templates")
-        name = path.relative_to(templates).as_posix()
-        digest.update(f"\0{name}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()[:16]
 
 
 def render(child: Child, templates: Path) -> str:

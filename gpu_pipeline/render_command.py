@@ -1,0 +1,107 @@
+"""The command `render`: load, decide, and write the child or compare it with the file on disk."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+
+from gpu_pipeline.checks.rendering import check_before_writing, check_captured
+from gpu_pipeline.child import Child, nothing_to_run, unset_variables
+from gpu_pipeline.console import say, show, write_result
+from gpu_pipeline.context import Context
+from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, NothingToRunError, UsageError
+from gpu_pipeline.files import display, files_below, read_bytes, resolved, write_atomically
+from gpu_pipeline.loading import Loaded, load, note
+from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.outcomes import Outcome, outcome_of
+from gpu_pipeline.render import render
+from gpu_pipeline.reports import rules as rule_reports
+from gpu_pipeline.words import count
+
+
+def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """Write the child pipeline, print it, or compare it with the file on disk."""
+    output = None if options.output == "-" or options.dry_run else Path(options.output)
+    if output and _is_input(output, options):
+        raise UsageError(f"-o {options.output}: this is an input; choose another file")
+    loaded = load(options, environment)
+    outcome = outcome_of(loaded.child(), loaded.context)
+    child = _child_to_render(options, loaded, outcome)
+    text = render(child, resolved(options.templates))
+    name = "child-pipeline.yml" if output is None else display(output)
+    for found in check_before_writing(loaded.jobs, child, outcome, text, name):
+        note(options, str(found))
+    if options.check:
+        return _compare(options, output, text, loaded.context)
+    if output is None:
+        write_result(text)
+        return EXIT_OK
+    write_atomically(output, text)
+    note(
+        options,
+        f"wrote {display(output)}: {count(len(child.jobs), 'job')} "
+        f"for a parent pipeline from {loaded.context.source}",
+    )
+    return EXIT_OK
+
+
+def _child_to_render(options: argparse.Namespace, loaded: Loaded, outcome: Outcome) -> Child:
+    """The child, or what --when-empty says when no job is left; warnings go to stderr."""
+    child = loaded.child()
+    for name in unset_variables(child):
+        note(
+            options,
+            f"warning: the image uses ${{{name}}}, which is not set here"
+            f"{did_you_mean(name, child.capture) if name not in child.capture else ''}; unless the "
+            f"project sets it, jobs cannot pull their image",
+        )
+    if not outcome.is_empty:
+        return child
+    for found in check_captured(loaded.jobs, outcome):
+        note(options, str(found))
+    reason = rule_reports.why_empty(outcome, loaded.jobs)
+    if options.when_empty == "error":
+        raise NothingToRunError(reason)
+    note(options, f"note: {reason}")
+    return nothing_to_run(child, loaded.pipeline, reason)
+
+
+def _is_input(output: Path, options: argparse.Namespace) -> bool:
+    """Whether writing `output` would overwrite the routing or something among the templates."""
+    target, templates = resolved(output), resolved(options.templates)
+    inputs = {resolved(path) for path in files_below(templates)} if templates.is_dir() else set()
+    return target in inputs | {resolved(options.routing)} or target.is_relative_to(templates)
+
+
+def _compare(options: argparse.Namespace, path: Path | None, text: str, context: Context) -> int:
+    """Print how the file differs from what would be rendered now."""
+    if path is None:
+        raise UsageError("--check compares with a file; name one with -o")
+    try:
+        if not path.exists():
+            say(f"{display(path)} does not exist; `render` writes it")
+            return EXIT_DIFFERS
+        if not path.is_file():
+            raise UsageError(f"{display(path)}: is not a regular file")
+    except OSError as error:
+        raise UsageError(f"{display(path)}: {error.strerror}") from None
+    old = read_bytes(path, "-o")
+    if old == text.encode("utf-8"):
+        return EXIT_OK
+    branch = f" on {context.branch}" if context.branch else ""
+    note(
+        options,
+        f"{display(path)} differs from what a parent pipeline from {context.source}{branch} gets "
+        "now; give --check the options it was rendered with",
+    )
+    difference = difflib.unified_diff(
+        old.decode("utf-8", "replace").splitlines(),
+        text.splitlines(),
+        f"{display(path)} (on disk)",
+        "rendered now",
+        lineterm="",
+    )
+    show("\n".join(difference) or "only the line ends differ")
+    return EXIT_DIFFERS
