@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpu_pipeline.child import Child, child_variables
 from gpu_pipeline.context import Context
-from gpu_pipeline.rules import Decision, decide
+from gpu_pipeline.rules import Decision
+from gpu_pipeline.rules.many import Decider
 
 
 class Mode(enum.StrEnum):
@@ -27,7 +29,7 @@ class Outcome:
     context: Context
     decisions: Mapping[str, Decision]
 
-    @property
+    @functools.cached_property
     def modes(self) -> dict[str, Mode]:
         """How each job takes part."""
         return {name: mode_of(decision) for name, decision in self.decisions.items()}
@@ -54,17 +56,16 @@ def outcome_of(child: Child, context: Context) -> Outcome:
     """
     variables = child_variables(context, capture=child.capture, fingerprint="")
     bases = {base.name: base.settings for base in child.bases}
+    decider = Decider(global_variables=variables, predefined=context.predefined_in_child)
     decisions = {}
     for job in child.jobs:
         base = bases[job.extends]
-        merged = {**_variables(base.get("variables")), **job.variables}
-        decisions[job.name] = decide(
-            {"rules": job.overrides.get("rules", base.get("rules")), "variables": merged},
-            global_variables=variables,
-            predefined=context.predefined_in_child,
+        decisions[job.name] = decider.decide(
+            job.overrides.get("rules", base.get("rules")),
+            {**_variables(base.get("variables")), **job.variables},
         )
     return Outcome(context=context, decisions=decisions)
 
 
-def _variables(block: object) -> Mapping[str, object]:
+def _variables(block: object) -> Mapping[str, str]:
     return block if isinstance(block, Mapping) else {}

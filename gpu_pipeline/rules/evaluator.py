@@ -54,6 +54,11 @@ def explain_if(expression: str, variables: Mapping[str, str]) -> Evaluation:
     )
 
 
+def names_in(expression: str) -> tuple[str, ...]:
+    """The variables that `expression` mentions, once each. Raises RuleSyntaxError."""
+    return _compile(expression).names
+
+
 def parse_expression(expression: str) -> Node:
     """The tree of `expression`, for those who look at its shape. Raises RuleSyntaxError."""
     return _compile(expression).root
