@@ -90,7 +90,8 @@ def plan_child(
     groups = resource_groups(ordered, pipeline.queue)
     capture = pipeline.capture or ()
     names = _base_names(jobs)
-    bases = {name: _hidden_base(job, name) for job in ordered for name in [names[_key(job)]]}
+    examples = {names[_key(job)]: job for job in ordered}
+    bases = {name: _hidden_base(job, name) for name, job in examples.items()}
     return Child(
         name=f"GPU training (parent: {context.source})",
         stages=tuple(dict.fromkeys(job.stage.value for job in ordered)),
@@ -216,7 +217,7 @@ def _keys(values: Values) -> dict[str, Plain]:
     if values.tags:
         keys["tags"] = values.tags.value
     if values.rules:
-        keys["rules"] = [rule.as_yaml() for rule in values.rules.value]
+        keys["rules"] = [rule.as_yaml for rule in values.rules.value]
     return keys
 
 

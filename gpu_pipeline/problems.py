@@ -34,6 +34,7 @@ class Problems:
     def __init__(self, file: str, lines: Mapping[Path, int]) -> None:
         self.file = file
         self._lines = lines
+        self._origins: dict[Path, Origin] = {}
         self._found: list[Problem] = []
         self._cut: set[Path] = set()
         self._noted: set[Path] = set()
@@ -50,10 +51,13 @@ class Problems:
 
     def origin(self, path: Path) -> Origin:
         """Where `path` stands; a key that is not in the file stands where its table begins."""
-        known = path
-        while known and known not in self._lines:
-            known = known[:-1]
-        return Origin(file=self.file, line=self._lines.get(known, 1), key=path)
+        if path not in self._origins:
+            known = path
+            while known and known not in self._lines:
+                known = known[:-1]
+            line = self._lines.get(known, 1)
+            self._origins[path] = Origin(file=self.file, line=line, key=path)
+        return self._origins[path]
 
     def cut(self, path: Path, message: str) -> None:
         """Note a problem with a value of the wrong shape, which nobody will see any further."""

@@ -160,11 +160,11 @@ def _job_keys(job: ChildJob) -> dict[str, object]:
 
 def _as_read(value: object) -> object:
     """The value as a YAML parser would return it: dicts and lists."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, Mapping):
         return {key: _as_read(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_as_read(item) for item in value]
-    return value
+    return [_as_read(item) for item in value] if isinstance(value, Sequence) else value
 
 
 def _items(value: object) -> list[object]:

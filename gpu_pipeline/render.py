@@ -104,10 +104,10 @@ class _Environment(jinja2.Environment):
         return self.getitem(obj, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        if isinstance(obj, Mapping):
-            known = argument in obj
-        elif is_dataclass(obj):
+        if is_dataclass(obj):
             known = argument in _field_names(obj.__class__)
+        elif isinstance(obj, Mapping):
+            known = argument in obj
         elif isinstance(obj, str | int | Sequence):
             known = isinstance(argument, int | slice)
         else:  # Jinja's own objects, such as loop
@@ -149,6 +149,7 @@ def _environment(templates: Path, written: Counter[str]) -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
         finalize=_never_none,
+        auto_reload=False,
     )
 
     def quoted(value: str | int) -> str:

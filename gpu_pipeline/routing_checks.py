@@ -293,7 +293,7 @@ def _check_variables(variables: Mapping[str, str] | None, path: Path, problems: 
 
 def _check_as_gitlab_does(rule: Rule, path: Path, problems: Problems) -> None:
     try:
-        decide({"rules": [rule.as_yaml()]})
+        decide({"rules": [rule.as_yaml]})
     except RuleSyntaxError as error:
         hint = f"; {error.hint}" if error.hint else ""
         start = error.expression[error.position :][:20]

@@ -7,6 +7,7 @@ wrong; `required` lists those that a table must have. The descriptions go into t
 from __future__ import annotations
 
 import datetime
+import functools
 from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -138,8 +139,9 @@ class Rule(Table):
     start_in: Timeout | None = key("how long a delayed job waits")
     variables: Variables | None = key("variables set when the rule matches")
 
+    @functools.cached_property
     def as_yaml(self) -> dict[str, Any]:
-        """The rule as it stands in a pipeline."""
+        """The rule as it stands in a pipeline, to be read only: all jobs that have it share it."""
         return self.model_dump(by_alias=True, exclude_none=True, mode="json")
 
 

@@ -72,16 +72,18 @@ def block(data: Plain, indent: int = 0) -> str:
 
 
 def _lines(data: Plain) -> list[str]:
+    if isinstance(data, str):
+        return [quote(data)]
     if isinstance(data, Mapping) and data:
         lines = []
         for key, value in data.items():
             inner = _lines(value)
-            if isinstance(value, Mapping | Sequence) and not isinstance(value, str) and value:
+            if value and not isinstance(value, str | int):
                 lines += [f"{bare_name(key)}:", *(f"  {line}" for line in inner)]
             else:
                 lines.append(f"{bare_name(key)}: {inner[0]}")
         return lines
-    if isinstance(data, Sequence) and not isinstance(data, str) and data:
+    if isinstance(data, Sequence) and data:
         lines = []
         for item in data:
             first, *rest = _lines(item)
@@ -91,8 +93,6 @@ def _lines(data: Plain) -> list[str]:
 
 
 def _scalar(data: Plain) -> str:
-    if isinstance(data, str):
-        return quote(data)
     if isinstance(data, bool):
         return "true" if data else "false"
     if isinstance(data, int):

@@ -57,7 +57,7 @@ def _rules(jobs: Iterable[Job], defined: Mapping[str, str | None]) -> Iterator[F
         yield from check_rules(
             RulesToCheck(
                 job=job.name,
-                rules=tuple(rule.as_yaml() for rule in rules.value),
+                rules=tuple(rule.as_yaml for rule in rules.value),
                 places=tuple(
                     Place(file=origin.file, line=origin.line, key=origin.path)
                     for origin in rules.items

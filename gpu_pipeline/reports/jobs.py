@@ -140,7 +140,7 @@ def _explained_rules(job: Job) -> Iterator[_Explained]:
 
 
 def _value_facts(name: str, value: object, origin: Origin | None) -> dict[str, object]:
-    facts = {"name": name, "value": value.as_yaml() if isinstance(value, Rule) else value}
+    facts = {"name": name, "value": value.as_yaml if isinstance(value, Rule) else value}
     if origin is None:
         return facts
     return {**facts, "file": origin.file, "line": origin.line, "key": origin.path}
@@ -186,7 +186,7 @@ def _pair(job: Job, resource: str) -> str:
 
 def _shown(value: object) -> str:
     if isinstance(value, Rule):
-        return ", ".join(f"{key}: {_shown(item)}" for key, item in value.as_yaml().items())
+        return ", ".join(f"{key}: {_shown(item)}" for key, item in value.as_yaml.items())
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
