@@ -24,6 +24,8 @@ _BARE_NAME = re.compile(rf"{_START}[A-Za-z0-9_.-]*")
 _BARE_TEXT = re.compile(rf"{_START}[A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*")
 _BARE_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 _TEXT = "tag:yaml.org,2002:str"
+_MAPPING = "tag:yaml.org,2002:map"
+_SEQUENCE = "tag:yaml.org,2002:seq"
 _SINGLE_QUOTED = re.compile(r"[ -&(-~]*")  # printable ASCII without the apostrophe
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 # Everything but printable characters that are neither quote nor backslash, line separators, BOM.
@@ -114,8 +116,7 @@ def load_exactly(text: str) -> object:
         node = loader.get_single_node()
         if node is None:
             raise YamlError("there is nothing in it", 1)
-        _Examination(loader).check(node)
-        return loader.construct_document(node)
+        return _Construction(loader).value_of(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         message = " ".join(filter(None, (error.context, error.problem)))
@@ -129,46 +130,53 @@ def load_exactly(text: str) -> object:
         loader.dispose()
 
 
-class _Examination:
-    """Goes through all nodes of a document and refuses what is not plain."""
+class _Construction:
+    """Makes the values of a document's nodes, and refuses what is not plain."""
 
     def __init__(self, loader: yaml.SafeLoader) -> None:
         self._loader = loader
         self._visited: set[int] = set()
 
-    def check(self, node: yaml.Node) -> None:
-        line = node.start_mark.line + 1
+    def value_of(self, node: yaml.Node) -> object:
         if id(node) in self._visited:
+            line = node.start_mark.line + 1
             raise YamlError("an alias (*) refers to this; write the value out", line)
         self._visited.add(id(node))
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node)
+        value: object
         if isinstance(node, yaml.MappingNode):
-            self._check_mapping(node)
-        elif isinstance(node, yaml.SequenceNode):
-            for item in node.value:
-                self.check(item)
-        elif isinstance(node, yaml.ScalarNode):
-            self._check_scalar(node, line)
+            value, usual = self._mapping(node), _MAPPING
+        else:
+            value, usual = [self.value_of(item) for item in node.value], _SEQUENCE
+        return value if node.tag == usual else self._tagged(node)
 
-    def _check_mapping(self, node: yaml.MappingNode) -> None:
+    def _mapping(self, node: yaml.MappingNode) -> dict[object, object]:
+        mapping: dict[object, object] = {}
         keys: set[str] = set()
         for key, value in node.value:
-            line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
-                raise YamlError("a key is a list or mapping", line)
+                raise YamlError("a key is a list or mapping", key.start_mark.line + 1)
             if key.value in keys:
+                line = key.start_mark.line + 1
                 raise YamlError(f'the key "{key.value}" stands here twice', line)
             keys.add(key.value)
-            self.check(key)
-            self.check(value)
+            name = self.value_of(key)
+            mapping[name] = self.value_of(value)
+        return mapping
 
-    def _check_scalar(self, node: yaml.ScalarNode, line: int) -> None:
+    def _scalar(self, node: yaml.ScalarNode) -> object:
         if not node.style and not _reads_the_same(node.value):
+            line = node.start_mark.line + 1
             raise YamlError(f'"{node.value}" stands bare and may be misread; quote it', line)
-        if node.tag != _TEXT:
-            try:
-                self._loader.construct_object(node)
-            except (ValueError, TypeError) as error:
-                raise YamlError(f"the tag does not fit the value ({error})", line) from None
+        return node.value if node.tag == _TEXT else self._tagged(node)
+
+    def _tagged(self, node: yaml.Node) -> object:
+        try:
+            return self._loader.construct_object(node, deep=True)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:  # of PyYAML
+            line = node.start_mark.line + 1
+            raise YamlError(f"the tag does not fit the value ({error})", line) from None
 
 
 def _reads_the_same(bare: str) -> bool:

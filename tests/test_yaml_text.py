@@ -171,6 +171,10 @@ def test_half_a_character_cannot_be_written() -> None:
         ("", "nothing in it", 1),
         ("a: b\n--- \nc: d\n", "expected a single document", 2),
         ("a: !reference [b, c]\n", "could not determine a constructor", 1),
+        ("a: b\nc: !!map [d]\n", "expected a mapping node", 2),
+        ("a: !!seq {b: c}\n", "expected a sequence node", 1),
+        ('a: !!bool "x"\n', "the tag does not fit", 1),
+        ('a: b\nc: !!timestamp "x"\n', "the tag does not fit", 2),
     ],
 )
 def test_a_text_that_gitlab_might_misread_is_refused(text: str, message: str, line: int) -> None:
