@@ -4,7 +4,7 @@ ARGS ?=
 VENV := .venv
 CLIENTS := tests/clients
 
-.PHONY: render preview test lint types golden clean
+.PHONY: render preview test lint types bench golden clean
 
 render: $(VENV)/runtime
 	$(VENV)/bin/python generate_pipeline.py $(ARGS)
@@ -21,6 +21,10 @@ lint: $(VENV)/dev
 
 types: $(VENV)/dev
 	$(VENV)/bin/mypy
+
+# How long things take, as ratios: benchmarks/README.md.
+bench: $(VENV)/dev
+	$(VENV)/bin/python -m benchmarks.run
 
 # For those who change the generator: write what the tests expect anew, from what is shipped now.
 # Read the difference before you commit it.
