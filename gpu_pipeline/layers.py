@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -12,6 +12,8 @@ from gpu_pipeline.routing_model import FamilyTask, ModelTask, Resources, Routing
 from gpu_pipeline.toml_lines import Path
 
 T = TypeVar("T")
+# Task, family, model and pool.
+_Place = tuple[str | None, str, str | None, str | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,16 +24,49 @@ class Layer:
     settings: Settings
 
 
-def layers(
-    routing: Routing, *, task: str | None, family: str, model: str | None, pool: str | None
-) -> list[Layer]:
-    """The tables that apply, the strongest first. None leaves those of that kind out."""
-    families, models = routing.families or {}, routing.models or {}
+class Layers:
+    """The layers of a routing, each stack and its values made once.
+
+    Most models set nothing of their own, and share what their family and task set.
+    """
+
+    def __init__(self, routing: Routing, problems: Problems) -> None:
+        self._routing = routing
+        self._problems = problems
+        self._stacks: dict[_Place, tuple[Layer, ...]] = {}
+        self._values: dict[_Place, Values] = {}
+
+    def stack(
+        self, *, task: str | None, family: str, model: str | None, pool: str | None
+    ) -> tuple[Layer, ...]:
+        """The tables that apply, the strongest first. None leaves those of that kind out."""
+        place = self._place(task, family, model, pool)
+        if place not in self._stacks:
+            self._stacks[place] = tuple(_layers(self._routing, place))
+        return self._stacks[place]
+
+    def values(
+        self, *, task: str | None, family: str, model: str | None, pool: str | None
+    ) -> Values:
+        """All settings as these tables give them; what none of them sets is None or absent."""
+        place = self._place(task, family, model, pool)
+        if place not in self._values:
+            stack = self.stack(task=task, family=family, model=model, pool=pool)
+            self._values[place] = _values(stack, self._problems)
+        return self._values[place]
+
+    def _place(self, task: str | None, family: str, model: str | None, pool: str | None) -> _Place:
+        """What is the same for all models without a table of their own."""
+        return task, family, model if model in (self._routing.models or {}) else None, pool
+
+
+def _layers(routing: Routing, place: _Place) -> Iterator[Layer]:
+    task, family, model, pool = place
     found: list[tuple[Path, Settings | None]] = []
-    if model is not None and model in models:
-        own = models[model]
+    if model is not None:
+        own = (routing.models or {})[model]
         found += [*_task_layer(("models", model), own.tasks, task), (("models", model), own)]
-    shared = families[family]
+    shared = (routing.families or {})[family]
     found += [
         *_task_layer(("families", family), shared.tasks, task),
         (("families", family), shared),
@@ -41,7 +76,9 @@ def layers(
     if pool is not None:
         found.append((("pools", pool), (routing.pools or {}).get(pool)))
     found.append((("pipeline",), routing.pipeline))
-    return [Layer(path=path, settings=settings) for path, settings in found if settings is not None]
+    for path, settings in found:
+        if settings is not None:
+            yield Layer(path=path, settings=settings)
 
 
 def _task_layer(
@@ -81,8 +118,7 @@ def pick_named(
     return pick(stack, (name,), read, problems)
 
 
-def values(stack: Sequence[Layer], problems: Problems) -> Values:
-    """All settings as the layers of `stack` give them; what no layer sets is None or absent."""
+def _values(stack: Sequence[Layer], problems: Problems) -> Values:
     return Values(
         image=pick(stack, ("image",), lambda s: s.image, problems),
         tags=pick(stack, ("tags",), lambda s: s.tags, problems),

@@ -17,12 +17,13 @@ from gpu_pipeline.errors import UsageError
 from gpu_pipeline.files import display, read_bytes, resolved
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.problems import Origin, Problems
-from gpu_pipeline.resolve import disabled_jobs, resolve_jobs
+from gpu_pipeline.resolve import resolve_jobs
 from gpu_pipeline.routing import read_routing
 from gpu_pipeline.routing_checks import check_routing
 from gpu_pipeline.routing_model import Pipeline, Routing
 from gpu_pipeline.selection import select_jobs
 from gpu_pipeline.template_files import ROOT, fingerprint, template_names
+from gpu_pipeline.work import disabled_jobs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,107 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from graphlib import CycleError, TopologicalSorter
 
 from gpu_pipeline.jobs import Job, Sourced, Values
-from gpu_pipeline.layers import Layer, layers, pick, pick_named, values
-from gpu_pipeline.problems import Origin, Problems
+from gpu_pipeline.layers import Layer, Layers, pick, pick_named
+from gpu_pipeline.problems import Problems
 from gpu_pipeline.quantity import parse_quantity
-from gpu_pipeline.routing_model import Family, Pipeline, RoutedSettings, Routing, all_settings
+from gpu_pipeline.routing_model import Pipeline, RoutedSettings, Routing, all_settings
 from gpu_pipeline.toml_lines import Path
+from gpu_pipeline.work import Work, all_work, models_of_a_second_family
 
 # GitLab: `ci_needs_size_limit`.
 MAX_NEEDS = 50
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Work:
-    """A job still to be resolved: a task for one model (`model` given) or a whole family."""
-
-    task: str
-    family: str
-    models: tuple[str, ...]
-    model: str | None
-    path: Path
-
-    @property
-    def name(self) -> str:
-        return f"{self.task}-{self.model or self.family}"
-
-
 def resolve_jobs(routing: Routing, problems: Problems) -> list[Job]:
     """All jobs in the order of the file. What cannot be resolved is noted in `problems`."""
+    layers = Layers(routing, problems)
     jobs: dict[str, Job] = {}
-    doubled = set(_models_of_a_second_family(routing))
-    for work in _all_work(routing, problems):
+    doubled = set(models_of_a_second_family(routing))
+    for work in all_work(routing, layers, problems):
         if work.path in doubled:
             continue
         if work.name in jobs:
             problems.add(work.path, f'makes a second job "{work.name}"; choose another name')
             continue
-        job = _resolve(routing, work, problems)
+        job = _resolve(routing, work, layers, problems)
         if job is not None:
             jobs[job.name] = job
     _check_pools_used(routing, jobs.values(), problems)
-    return _with_needs(routing, list(jobs.values()), problems)
+    return _with_needs(routing, list(jobs.values()), layers, problems)
 
 
-def _models_of_a_second_family(routing: Routing) -> Iterator[Path]:
-    """Where a model stands that another family has already, which is one problem and not two."""
-    seen: dict[str, str] = {}
-    for family, settings in (routing.families or {}).items():
-        for i, model in enumerate(settings.models or ()):
-            if seen.setdefault(model, family) != family:
-                yield ("families", family, "models", i)
-
-
-def disabled_jobs(routing: Routing, problems: Problems) -> dict[str, Origin]:
-    """The jobs of single models that `enabled = false` leaves out, and where that stands."""
-    found = {}
-    for family, settings in (routing.families or {}).items():
-        for task in routing.tasks or {}:
-            for model in settings.models or ():
-                stack = layers(routing, task=task, family=family, model=model, pool=None)
-                enabled = pick_named(stack, "enabled", bool, problems)
-                if enabled is not None and not enabled.value:
-                    found[f"{task}-{model}"] = enabled.origin
-    return found
-
-
-def _all_work(routing: Routing, problems: Problems) -> Iterator[_Work]:
-    for family, settings in (routing.families or {}).items():
-        for task in routing.tasks or {}:
-            stack = layers(routing, task=task, family=family, model=None, pool=None)
-            per = pick_named(stack, "per", str, problems)
-            models = tuple(_enabled_models(routing, task, family, settings, problems))
-            if per and per.value == "family":
-                if models:
-                    names = tuple(model for _, model in models)
-                    yield _Work(
-                        task=task, family=family, models=names, model=None,
-                        path=("families", family),
-                    )  # fmt: skip
-                continue
-            for i, model in models:
-                yield _Work(
-                    task=task, family=family, models=(model,), model=model,
-                    path=("families", family, "models", i),
-                )  # fmt: skip
-
-
-def _enabled_models(
-    routing: Routing, task: str, family: str, settings: Family, problems: Problems
-) -> Iterator[tuple[int, str]]:
-    for i, model in enumerate(settings.models or ()):
-        stack = layers(routing, task=task, family=family, model=model, pool=None)
-        enabled = pick_named(stack, "enabled", bool, problems)
-        if enabled is None or enabled.value:
-            yield i, model
-
-
-def _resolve(routing: Routing, work: _Work, problems: Problems) -> Job | None:
-    routed = layers(routing, task=work.task, family=work.family, model=work.model, pool=None)
+def _resolve(routing: Routing, work: Work, layers: Layers, problems: Problems) -> Job | None:
+    routed = layers.stack(task=work.task, family=work.family, model=work.model, pool=None)
     pool = pick_named(routed, "pool", str, problems)
     base = pick_named(routed, "base", str, problems)
     stage = pick([_pipeline_layer(routing)], ("stage",), _stage, problems)
@@ -113,13 +47,13 @@ def _resolve(routing: Routing, work: _Work, problems: Problems) -> Job | None:
     # A missing base or stage is noted too; the rest can be examined without them.
     base = base or Sourced(value="", origin=pool.origin)
     stage = stage or Sourced(value="", origin=pool.origin)
-    stack = layers(routing, task=work.task, family=work.family, model=work.model, pool=pool.value)
-    own = values(stack, problems)
+    stack = layers.stack(task=work.task, family=work.family, model=work.model, pool=pool.value)
+    own = layers.values(task=work.task, family=work.family, model=work.model, pool=pool.value)
     _check_requests(own, problems)
     if not _complete(own, stack, work, problems) or own.epochs is None or own.timeout is None:
         return None
     if work.model is None:
-        _check_shared_by_models(routing, work, (pool, base, own), problems)
+        _check_shared_by_models(work, (pool, base, own), layers, problems)
     return Job(
         name=work.name,
         task=work.task,
@@ -135,14 +69,12 @@ def _resolve(routing: Routing, work: _Work, problems: Problems) -> Job | None:
         base=base,
         stage=stage,
         values=own,
-        base_values=values(
-            layers(routing, task=None, family=work.family, model=None, pool=pool.value), problems
-        ),
+        base_values=layers.values(task=None, family=work.family, model=None, pool=pool.value),
         epochs=own.epochs.value,
         timeout=own.timeout.value,
-        seconds_per_epoch=_seconds_per_epoch(routing, work, pool.value, problems),
+        seconds_per_epoch=_seconds_per_epoch(work, pool.value, layers, problems),
         reason=_reason(routed, pool, problems),
-        gpu_memory=_gpu_memory(routing, work, problems),
+        gpu_memory=_gpu_memory(work, layers, problems),
     )
 
 
@@ -161,21 +93,21 @@ def _stage(settings: object) -> str | None:
 
 
 def _seconds_per_epoch(
-    routing: Routing, work: _Work, pool: str, problems: Problems
+    work: Work, pool: str, layers: Layers, problems: Problems
 ) -> dict[str, Sourced[float]]:
     found = {}
     for model in work.models:
-        stack = layers(routing, task=work.task, family=work.family, model=model, pool=pool)
+        stack = layers.stack(task=work.task, family=work.family, model=model, pool=pool)
         measured = pick(stack, ("seconds_per_epoch",), lambda s: s.seconds_per_epoch, problems)
         if measured is not None:
             found[model] = measured
     return found
 
 
-def _gpu_memory(routing: Routing, work: _Work, problems: Problems) -> Sourced[str] | None:
+def _gpu_memory(work: Work, layers: Layers, problems: Problems) -> Sourced[str] | None:
     """The most that any of the job's models needs; a pool's key of this name is the card's size."""
     stacks = (
-        layers(routing, task=work.task, family=work.family, model=model, pool=None)
+        layers.stack(task=work.task, family=work.family, model=model, pool=None)
         for model in work.models
     )
     declared = (pick_named(stack, "gpu_memory", str, problems) for stack in stacks)
@@ -186,7 +118,7 @@ def _gpu_memory(routing: Routing, work: _Work, problems: Problems) -> Sourced[st
     )
 
 
-def _complete(own: Values, stack: Sequence[Layer], work: _Work, problems: Problems) -> bool:
+def _complete(own: Values, stack: Sequence[Layer], work: Work, problems: Problems) -> bool:
     """Whether every value that a job needs was set somewhere; notes those that were not."""
     keys: list[Path] = [(field.name,) for field in fields(own) if getattr(own, field.name) is None]
     keys += [
@@ -227,19 +159,18 @@ def _check_requests(own: Values, problems: Problems) -> None:
 
 
 def _check_shared_by_models(
-    routing: Routing,
-    work: _Work,
+    work: Work,
     shared: tuple[Sourced[str], Sourced[str], Values],
+    layers: Layers,
     problems: Problems,
 ) -> None:
     """One job for a whole family cannot honour what a single model wants otherwise."""
     pool, base, own = shared
-    together = layers(routing, task=work.task, family=work.family, model=None, pool=None)
+    together = layers.stack(task=work.task, family=work.family, model=None, pool=None)
     shared_needs = pick_named(together, "needs", tuple, problems)
     for model in work.models:
-        routed = layers(routing, task=work.task, family=work.family, model=model, pool=None)
-        stack = layers(routing, task=work.task, family=work.family, model=model, pool=pool.value)
-        theirs = values(stack, problems)
+        routed = layers.stack(task=work.task, family=work.family, model=model, pool=None)
+        theirs = layers.values(task=work.task, family=work.family, model=model, pool=pool.value)
         differing = [
             other
             for mine, other in (
@@ -283,11 +214,11 @@ def _check_pools_used(routing: Routing, jobs: Iterable[Job], problems: Problems)
             problems.add(("pools", name), "no job uses this pool; route a model to it or remove it")
 
 
-def _with_needs(routing: Routing, jobs: list[Job], problems: Problems) -> list[Job]:
+def _with_needs(routing: Routing, jobs: list[Job], layers: Layers, problems: Problems) -> list[Job]:
     by_task_and_model = {(job.task, model): job for job in jobs for model in job.models}
     resolved = []
     for job in jobs:
-        stack = layers(routing, task=job.task, family=job.family, model=job.model, pool=None)
+        stack = layers.stack(task=job.task, family=job.family, model=job.model, pool=None)
         needs = pick_named(stack, "needs", tuple, problems)
         names: dict[str, None] = {}
         for task in needs.value if needs else ():
