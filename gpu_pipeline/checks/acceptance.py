@@ -52,7 +52,7 @@ def apply_acceptances(
                 )
             )
         elif matching:
-            left = [each for each in left if each not in matching]
+            left = [each for each in left if not _is_meant(acceptance, each)]
             accepted += matching
         else:
             about.append(
