@@ -11,6 +11,6 @@ The data flows through these modules, in this order:
 7. `checks/`   find what GitLab, the runner or the nodes (`cluster/`) would do otherwise than meant
 8. `files`     writes in one step; `reports/` show the same objects as text, JSON or Markdown
 
-`cli` reads the options, and a module for each kind of command (`commands`, `check_command`,
-`cluster_command`) runs these steps; only they, `loading`, `files` and `console` touch the world.
+`cli` reads the options, and a module for each kind of command (`commands` and those that end in
+`_command`) runs these steps; only they, `loading`, `files` and `console` touch the world.
 """

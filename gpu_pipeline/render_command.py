@@ -27,8 +27,9 @@ def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> i
     if output and _is_input(output, options):
         raise UsageError(f"-o {options.output}: this is an input; choose another file")
     loaded = load(options, environment)
-    outcome = outcome_of(loaded.child(), loaded.context)
-    child = _child_to_render(options, loaded, outcome)
+    planned = loaded.child()
+    outcome = outcome_of(planned, loaded.context)
+    child = _child_to_render(options, loaded, planned, outcome)
     text = render(child, resolved(options.templates))
     name = "child-pipeline.yml" if output is None else display(output)
     for found in check_before_writing(loaded.jobs, child, outcome, text, name):
@@ -47,9 +48,10 @@ def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> i
     return EXIT_OK
 
 
-def _child_to_render(options: argparse.Namespace, loaded: Loaded, outcome: Outcome) -> Child:
+def _child_to_render(
+    options: argparse.Namespace, loaded: Loaded, child: Child, outcome: Outcome
+) -> Child:
     """The child, or what --when-empty says when no job is left; warnings go to stderr."""
-    child = loaded.child()
     for name in unset_variables(child):
         note(
             options,

@@ -26,7 +26,6 @@ finally:
         (["--help"], set()),
         (["render", "--help"], set()),
         (["eval", '"a" == "a"'], {"re2"}),
-        (["check"], SLOW - {"jinja2"}),
         (["preview"], SLOW - {"jinja2"}),
         (["cluster", "fit"], SLOW - {"jinja2"}),
     ],

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.resources
+import importlib.util
 import json
+from pathlib import Path
 from typing import Any
 
 from gpu_pipeline.checks.child.model import Child, Findings, Problem
@@ -21,6 +22,7 @@ from gpu_pipeline.ci_jobs import KEYWORDS
 
 # Lists may be nested here to any depth that GitLab allows, which the schema does not say.
 _NESTING_KEYS = ("script", "before_script", "after_script", "rules", "stages")
+_SCHEMA_PACKAGE = "check_jsonschema"
 _SCHEMA = ("builtin_schemas", "vendor", "gitlab-ci.json")
 
 
@@ -53,7 +55,10 @@ def check_schema(child: Child, findings: Findings) -> None:
 def _validator() -> Any:
     """The compiled schema. Raises ModuleNotFoundError when one of two packages is absent."""
     engine = importlib.import_module("jsonschema_rs")
-    file = importlib.resources.files("check_jsonschema").joinpath(*_SCHEMA)
+    package = importlib.util.find_spec(_SCHEMA_PACKAGE)  # an import would load an HTTP client too
+    if package is None or package.origin is None:
+        raise ModuleNotFoundError(f"No module named {_SCHEMA_PACKAGE}", name=_SCHEMA_PACKAGE)
+    file = Path(package.origin).parent.joinpath(*_SCHEMA)
     return engine.validator_for(json.loads(file.read_text(encoding="utf-8")))
 
 
