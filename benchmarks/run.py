@@ -17,9 +17,9 @@ from tabulate import tabulate
 from benchmarks.workload import Workload, seconds, workload
 from gpu_pipeline.checks.child.entry import check_child
 from gpu_pipeline.checks.runner import check_runner
-from gpu_pipeline.cluster_runner import runner_toml
-from gpu_pipeline.runner_config import RunnerFile
-from gpu_pipeline.runner_file import read_runner_file
+from gpu_pipeline.cluster.runner_config import RunnerFile
+from gpu_pipeline.cluster.runner_file import read_runner_file
+from gpu_pipeline.cluster.runner_settings import runner_toml
 
 Row = tuple[str, str, float]
 _SCRIPT = Path(__file__).resolve().parent.parent / "generate_pipeline.py"
@@ -41,6 +41,7 @@ def evaluating(many: Workload) -> Iterator[Row]:
     yield what, "rendering them", seconds(many.evaluate) / base
     distinct = many.with_own_variables()
     yield f"{what}, no two alike", "rendering them", seconds(distinct.evaluate) / base
+    yield f"check_child {many.count} jobs", "rendering them", seconds(_child_check(many)) / base
 
 
 def growth(many: Workload, twice: Workload) -> Iterator[Row]:

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.workload import Workload, workload
 from gpu_pipeline.outcomes import outcome_of
-from gpu_pipeline.report_rules import matrix
+from gpu_pipeline.reports.rules import matrix
 
 FEW, MANY = 600, 1200
 
