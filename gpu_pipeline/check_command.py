@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpu_pipeline import report_findings
+from gpu_pipeline.checks.child import check_child
 from gpu_pipeline.checks.child_rules import check_child_rules
 from gpu_pipeline.checks.finding import Finding, Severity
 from gpu_pipeline.checks.parent import check_parent
-from gpu_pipeline.checks.rendering import planned_findings
+from gpu_pipeline.checks.rendering import never_added, planned_findings
 from gpu_pipeline.ci_file import CiFile, parse_ci_file
 from gpu_pipeline.console import show
 from gpu_pipeline.contexts import parent_contexts
@@ -32,7 +33,7 @@ def run_check(options: argparse.Namespace, environment: Mapping[str, str]) -> in
     if options.child is None:
         found = _planned_child(loaded) + _parent(loaded, options.parent or options.default_parent)
     else:
-        found = check_child_rules(_read(options.child, "CHILD"), loaded.context)
+        found = _child_file(options.child, loaded)
         found += _parent(loaded, options.parent) if options.parent else []
     show(report_findings.findings(found, options.format))
     failing = {Severity.ERROR, *([Severity.WARNING] if options.fail_on == "warning" else [])}
@@ -43,7 +44,24 @@ def _planned_child(loaded: Loaded) -> list[Finding]:
     """Findings about the routing's child under every kind of parent pipeline."""
     contexts = parent_contexts(loaded.routing)
     child = loaded.child(contexts[0])
-    return planned_findings(loaded.jobs, child, [outcome_of(child, each) for each in contexts])
+    outcomes = [outcome_of(child, each) for each in contexts]
+    found = planned_findings(loaded.jobs, child, outcomes)
+    found += never_added(loaded.jobs, outcomes)
+    return sorted(found, key=lambda each: each.sort_key)
+
+
+def _child_file(path: Path, loaded: Loaded) -> list[Finding]:
+    """Findings about a child file by itself, and about what its rules decide at present."""
+    text = _text(path, "CHILD")
+    found = check_child(text, display(path))
+    try:
+        file = parse_ci_file(text, display(path))
+    except YamlError:
+        return found  # one of the findings says so
+    # RUL105 says of a variable whose value matters what PIP157 says of every one.
+    found = [each for each in found if each.code != "PIP157"]
+    found += check_child_rules(file, loaded.context, capture=loaded.pipeline.capture or ())
+    return sorted(found, key=lambda each: each.sort_key)
 
 
 def _parent(loaded: Loaded, path: Path) -> list[Finding]:
@@ -61,8 +79,14 @@ def _parent(loaded: Loaded, path: Path) -> list[Finding]:
 def _read(path: Path, option: str) -> CiFile:
     """A CI file from disk. Raises UsageError for one that is not YAML."""
     try:
-        return parse_ci_file(read_bytes(path, option).decode("utf-8"), display(path))
-    except UnicodeDecodeError:
-        raise UsageError(f"{display(path)}: is not UTF-8") from None
+        return parse_ci_file(_text(path, option), display(path))
     except YamlError as error:
         raise UsageError(f"{display(path)}:{error.line}: {error}") from None
+
+
+def _text(path: Path, option: str) -> str:
+    """The text of a file. Raises UsageError for one that is not UTF-8."""
+    try:
+        return read_bytes(path, option).decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{display(path)}: is not UTF-8") from None
