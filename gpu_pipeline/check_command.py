@@ -13,7 +13,7 @@ from gpu_pipeline.checks.child import check_child
 from gpu_pipeline.checks.child_rules import check_child_rules
 from gpu_pipeline.checks.finding import Finding, Severity
 from gpu_pipeline.checks.parent import check_parent
-from gpu_pipeline.checks.rendering import planned_findings
+from gpu_pipeline.checks.rendering import never_added, planned_findings
 from gpu_pipeline.ci_file import CiFile, parse_ci_file
 from gpu_pipeline.cluster_command import runner_findings
 from gpu_pipeline.console import show
@@ -78,24 +78,28 @@ def _routing_findings(loaded: Loaded, options: argparse.Namespace) -> list[Findi
             rendered = loaded.child(outcome.context)
             text = templating.render(rendered, resolved(options.templates))
             found += check_child(text, _OUTPUT, given=child.capture)
-    return found
+    return [*found, *never_added(loaded.jobs, outcomes)]
 
 
 def _child_findings(loaded: Loaded, path: Path) -> list[Finding]:
     """Findings about a child file, also one that was written by hand."""
-    given = loaded.pipeline.capture or ()
+    capture = loaded.pipeline.capture or ()
     text = _text(path, "CHILD")
-    found = check_child(text, display(path), given=given)
-    if any(each.code in ("PIP101", "PIP102") for each in found):
-        return found  # there is nothing to look into
-    return found + check_child_rules(_parsed(text, path), loaded.context)
+    found = check_child(text, display(path), given=capture)
+    try:
+        file = parse_ci_file(text, display(path))
+    except YamlError:
+        return found  # one of the findings says so
+    # RUL105 says of a variable whose value matters what PIP157 says of every one.
+    found = [each for each in found if each.code != "PIP157"]
+    return found + check_child_rules(file, loaded.context, capture=capture)
 
 
 def _parent_findings(loaded: Loaded, path: Path) -> list[Finding]:
     contexts = parent_contexts(loaded.routing)
     child = loaded.child(contexts[0])
     return check_parent(
-        _parsed(_text(path, "--parent"), path),
+        _parsed(path, "--parent"),
         contexts,
         child,
         lambda context: outcome_of(child, context),
@@ -103,16 +107,17 @@ def _parent_findings(loaded: Loaded, path: Path) -> list[Finding]:
     )
 
 
+def _parsed(path: Path, option: str) -> CiFile:
+    """A CI file. Raises UsageError for one that is not YAML."""
+    try:
+        return parse_ci_file(_text(path, option), display(path))
+    except YamlError as error:
+        raise UsageError(f"{display(path)}:{error.line}: {error}") from None
+
+
 def _text(path: Path, option: str) -> str:
+    """The text of a file. Raises UsageError for one that is not UTF-8."""
     try:
         return read_bytes(path, option).decode("utf-8")
     except UnicodeDecodeError:
         raise UsageError(f"{display(path)}: is not UTF-8") from None
-
-
-def _parsed(text: str, path: Path) -> CiFile:
-    """A CI file. Raises UsageError for one that is not YAML."""
-    try:
-        return parse_ci_file(text, display(path))
-    except YamlError as error:
-        raise UsageError(f"{display(path)}:{error.line}: {error}") from None

@@ -61,6 +61,11 @@ class Tree:
         if isinstance(self.value, dict):
             yield from self.value.items()
 
+    def plain_at(self, *path: str | int) -> object:
+        """The plain value at `path`; None when there is none, or null."""
+        tree = self.get(*path)
+        return tree.plain() if tree else None
+
     def plain(self) -> object:
         """The value as plain dicts, lists and scalars."""
         if isinstance(self.value, dict):

@@ -29,12 +29,16 @@ MAX_REFERENCE_DEPTH = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """Why a job cannot be worked out: GitLab refuses the file; `key` is the job's key at fault."""
+    """Why a job cannot be worked out: GitLab refuses the file; `key` is the job's key at fault.
+
+    `missing` is whether something is not there, which a file that is included could bring.
+    """
 
     job: str
     key: str
     line: int
     message: str
+    missing: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +56,9 @@ class CiJob:
 
 
 class _FaultError(Exception):
-    def __init__(self, key: str, line: int, message: str) -> None:
+    def __init__(self, key: str, line: int, message: str, *, missing: bool = False) -> None:
         super().__init__(message)
-        self.key, self.line = key, line
+        self.key, self.line, self.missing = key, line, missing
 
 
 def raw_jobs(file: CiFile) -> dict[str, Tree]:
@@ -76,7 +80,15 @@ def resolve_ci_jobs(file: CiFile) -> tuple[dict[str, CiJob], list[Fault]]:
         try:
             jobs[name] = CiJob(name=name, line=tree.line, tree=resolver.job(name))
         except _FaultError as fault:
-            faults.append(Fault(job=name, key=fault.key, line=fault.line, message=str(fault)))
+            faults.append(
+                Fault(
+                    job=name,
+                    key=fault.key,
+                    line=fault.line,
+                    message=str(fault),
+                    missing=fault.missing,
+                )
+            )
     return jobs, faults
 
 
@@ -89,6 +101,17 @@ def resolved_at(file: CiFile, *path: str) -> Tree | None:
         return _Resolver(file).dereferenced(tree, path[-1], 0)
     except _FaultError:
         return tree
+
+
+def rules_in(tree: Tree | None) -> list[Tree]:
+    """The rules of a `rules` list, those of nested lists included."""
+    if tree is None or not isinstance(tree.value, list):
+        return []
+    return [
+        rule
+        for item in tree.value
+        for rule in (rules_in(item) if isinstance(item.value, list) else [item])
+    ]
 
 
 class _Resolver:
@@ -118,7 +141,8 @@ class _Resolver:
                 raise _FaultError("extends", line, "nesting too deep")
             parent = self._file.root.get(base)
             if parent is None or not isinstance(parent.value, dict):
-                raise _FaultError("extends", line, f'unknown key "{base}" in extends')
+                message = f'unknown key "{base}" in extends'
+                raise _FaultError("extends", line, message, missing=True)
             merged = _deep_merge(merged, self._extend(base, (*chain, name)))
         merged = _deep_merge(merged, own)
         if isinstance(merged.value, dict):
@@ -155,7 +179,8 @@ class _Resolver:
         return known[1]
 
     def _target(self, reference: Reference, key: str, line: int) -> Tree:
-        shown = f'!reference ["{", ".join(reference.path)}"]'
+        names = '", "'.join(reference.path)
+        shown = f'!reference ["{names}"]'
         if not reference.path:
             raise _FaultError(key, line, "!reference names nothing")
         name, *rest = reference.path
@@ -164,7 +189,7 @@ class _Resolver:
             start = self._extend(name, ())
         target = start.get(*rest) if start is not None else None
         if target is None:
-            raise _FaultError(key, line, f"{shown} could not be found")
+            raise _FaultError(key, line, f"{shown} could not be found", missing=True)
         return target
 
     def _defaults(self, entries: Mapping[str, Tree]) -> dict[str, Tree]:

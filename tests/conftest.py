@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from gpu_pipeline import cli
+from gpu_pipeline import cli, loading
 
 ROOT = Path(__file__).resolve().parent.parent
 # The routing, templates and parent pipeline as they were shipped. A team edits its own; what the
@@ -32,7 +32,7 @@ class Result:
 
 @pytest.fixture(autouse=True)
 def _outside_ci(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No test sees the CI job it may itself run in, nor writes into the repository."""
+    """No test sees the CI job or branch it may itself run in, nor writes into the repository."""
     for name in (
         "CI_PIPELINE_SOURCE",
         "CI_COMMIT_BRANCH",
@@ -43,6 +43,10 @@ def _outside_ci(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cli, "ROOT", REFERENCE)
+    asked = loading._git_branch
+    monkeypatch.setattr(
+        loading, "_git_branch", lambda path: "main" if path.is_relative_to(ROOT) else asked(path)
+    )
 
 
 @pytest.fixture

@@ -94,6 +94,7 @@ CATALOGUE: dict[str, Entry] = {
     "RUL107": _warning("a rule stands behind one that always matches"),
     "RUL108": _warning("a manual rule does not say allow_failure"),
     "RUL109": _warning("a job that runs by itself needs a manual one"),
+    "RUL110": _warning("no kind of parent pipeline adds a job"),
     # NED: needs, in each kind of parent pipeline
     "NED101": _error("a job needs one that does not exist"),
     "NED102": _error("a job needs one that its rules leave out"),
@@ -113,6 +114,9 @@ CATALOGUE: dict[str, Entry] = {
     "PAR111": _warning("a trigger job does not say what it needs"),
     "PAR112": _warning("the generate job keeps more than the child"),
     "PAR113": _warning("the child expires in under a day"),
+    "PAR114": _error("a trigger job holds the resource group that its child's jobs wait for"),
+    "PAR115": _note("included files are not looked at"),
+    "PAR116": _warning("what a schedule should start waits for a click in the parent"),
     # RUN: the runner's configuration against what jobs emit
     "RUN101": _error("the runner ignores node selectors, so jobs land on other nodes"),
     "RUN102": _error("the runner ignores tolerations, so no tainted node takes the jobs"),

@@ -14,7 +14,7 @@ from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.checks.parent_jobs import Trigger
 from gpu_pipeline.child import Child
 from gpu_pipeline.ci_file import CiFile, Tree
-from gpu_pipeline.ci_jobs import resolved_at
+from gpu_pipeline.ci_jobs import resolved_at, rules_in
 
 _SELF = "a variable that is defined as itself is passed on as literal text, not as its value"
 
@@ -49,7 +49,10 @@ def check_forwarding(file: CiFile, triggers: Sequence[Trigger], child: Child) ->
             yield finding(
                 "PAR107",
                 Place(
-                    file=file.name, line=forward.line, job=trigger.job.name, key="trigger:forward"
+                    file=file.name,
+                    line=forward.line,
+                    job=trigger.job.name,
+                    key="trigger:forward:pipeline_variables",
                 ),
                 "passes on whatever a person or a schedule sets, and it wins over the child's own "
                 f"variables, such as {next(iter(own))}",
@@ -78,17 +81,27 @@ def _sent(file: CiFile, trigger: Trigger) -> Iterator[tuple[str, Tree, str]]:
     forward = trigger.job.tree.get("trigger", "forward", "yaml_variables")
     if forward is not None and forward.value is False:
         return
-    own = trigger.job.tree.get("variables")
+    name = trigger.job.name
+    own = {n: (tree, name) for n, tree in _entries(trigger.job.tree.get("variables"))}
+    for rule in rules_in(trigger.job.tree.get("rules")):
+        own |= {n: (tree, f"a rule of {name}") for n, tree in _entries(rule.get("variables"))}
     inherit = trigger.job.tree.get("inherit", "variables")
     allowed = inherit.plain() if inherit else True
-    root = resolved_at(file, "variables")
-    own_names = dict(own.items()) if own else {}
-    for name, tree in root.items() if root else ():
-        inherited = allowed is True or (isinstance(allowed, list) and name in allowed)
-        if inherited and name not in own_names:
-            yield name, tree, "the parent"
-    for name, tree in own_names.items():
-        yield name, tree, trigger.job.name
+    root = {n: (tree, "the parent") for n, tree in _entries(resolved_at(file, "variables"))}
+    for rule in rules_in(resolved_at(file, "workflow", "rules")):
+        origin = "a workflow rule of the parent"
+        root |= {n: (tree, origin) for n, tree in _entries(rule.get("variables"))}
+    inherited = {
+        n: sent
+        for n, sent in root.items()
+        if allowed is True or (isinstance(allowed, list) and n in allowed)
+    }
+    for sent_name, (tree, origin) in {**inherited, **own}.items():
+        yield sent_name, tree, origin
+
+
+def _entries(tree: Tree | None) -> Iterator[tuple[str, Tree]]:
+    yield from tree.items() if tree else ()
 
 
 def _text(tree: Tree) -> str:

@@ -28,7 +28,7 @@ def check_needs(
     needs: Mapping[str, Sequence[Need]], outcomes: Sequence[Outcome]
 ) -> Iterator[Finding]:
     """Every finding about `needs`, by job, in all kinds of parent pipeline."""
-    for job, wanted in needs.items():
+    for wanted in needs.values():
         if len(wanted) > MAX_NEEDS:
             yield finding(
                 "NED104", wanted[0].place,
@@ -36,16 +36,24 @@ def check_needs(
                 fix="put the jobs into an earlier stage and need none of them",
             )  # fmt: skip
         for need in wanted:
-            if need.name not in needs:
-                if not need.optional:
-                    yield finding(
-                        "NED101", need.place,
-                        f"needs {need.name}, which is no job{did_you_mean(need.name, needs)}",
-                        fix="correct the name",
-                    )  # fmt: skip
-                continue
-            yield from _in_contexts(job, need, outcomes)
+            if need.name not in needs and not need.optional:
+                yield finding(
+                    "NED101", need.place,
+                    f"needs {need.name}, which is no job{did_you_mean(need.name, needs)}",
+                    fix="correct the name",
+                )  # fmt: skip
     yield from _circles(needs)
+    yield from check_decided_needs(needs, outcomes)
+
+
+def check_decided_needs(
+    needs: Mapping[str, Sequence[Need]], outcomes: Sequence[Outcome]
+) -> Iterator[Finding]:
+    """Only the findings about needs that depend on what the rules decide."""
+    for job, wanted in needs.items():
+        for need in wanted:
+            if need.name in needs:
+                yield from _in_contexts(job, need, outcomes)
 
 
 def _in_contexts(job: str, need: Need, outcomes: Sequence[Outcome]) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpu_pipeline.checks.catalogue import finding
+from gpu_pipeline.checks.child.keys_flow import check_rules
 from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.checks.forwarding import check_forwarding
 from gpu_pipeline.checks.parent_jobs import Trigger, check_jobs, find_triggers
@@ -23,12 +24,24 @@ from gpu_pipeline.rules import RuleError, decide, decide_workflow
 
 @dataclass(frozen=True, kw_only=True)
 class _Seen:
-    """The parent under one context: which triggers there are, and the child they would start."""
+    """The parent under one context: its triggers, and the child they would start.
+
+    `modes` says how the triggers that are there, and the jobs that they need, take part.
+    """
 
     context: Context
     triggers: tuple[str, ...]
-    generators: frozenset[str]
+    modes: Mapping[str, Mode]
     outcome: Outcome
+
+    def waits_for_a_click(self, trigger: Trigger) -> bool:
+        """Whether a schedule's jobs would start by themselves if nobody had to start the parent."""
+        awaited = {self.modes.get(trigger.job.name), self.modes.get(trigger.generator)}
+        return (
+            self.context.source == "schedule"
+            and Mode.AUTOMATIC in self.outcome.modes.values()
+            and not awaited.isdisjoint((Mode.MANUAL, Mode.BLOCKING))
+        )
 
 
 def check_parent(
@@ -45,15 +58,27 @@ def check_parent(
     `output` the file that the generator writes.
     """
     jobs, faults = resolve_ci_jobs(file)
+    include = file.root.get("include")
     found = [
-        finding(
-            "PAR101", Place(file=file.name, line=fault.line, job=fault.job, key=fault.key),
-            fault.message, fix="GitLab refuses the whole file until this is mended",
+        _unreadable(
+            Place(file=file.name, line=fault.line, job=fault.job, key=fault.key), fault.message
         )
         for fault in faults
-    ]  # fmt: skip
+        if not (fault.missing and include)
+    ]
+    found += _refused_rules(file, jobs)
+    is_refused = bool(found)
+    if include:
+        found.append(
+            finding(
+                "PAR115",
+                Place(file=file.name, line=include.line, key="include"),
+                "what the included files add or change is not known here",
+                fix="check the merged file instead, which GitLab's pipeline editor shows",
+            )
+        )
     triggers = find_triggers(jobs)
-    if not triggers:
+    if not triggers and not include and not is_refused:
         found.append(
             finding(
                 "PAR102",
@@ -64,12 +89,32 @@ def check_parent(
         )
     found += check_jobs(file, jobs, triggers, output=output)
     found += check_forwarding(file, triggers, child)
+    found += _deadlocks(file, triggers, child)
+    if is_refused:
+        return sorted(found, key=lambda each: each.sort_key)
     try:
         seen = [_look(file, jobs, triggers, context, outcome) for context in contexts]
     except _RefusedError as refused:
         return sorted([*found, refused.finding], key=lambda each: each.sort_key)
     found += _compare(file, triggers, seen)
     return sorted(found, key=lambda each: each.sort_key)
+
+
+def _refused_rules(file: CiFile, jobs: Mapping[str, CiJob]) -> Iterator[Finding]:
+    """Rules that GitLab cannot read, of any job; those that several inherit are named once."""
+    lists = {"": resolved_at(file, "workflow", "rules")}
+    lists |= {name: job.tree.get("rules") for name, job in jobs.items() if not job.hidden}
+    seen: set[tuple[int, str]] = set()
+    for name, rules in lists.items():
+        for problem in check_rules(rules, "rules" if name else "workflow.rules") if rules else ():
+            if (problem.line, problem.message) not in seen:
+                seen.add((problem.line, problem.message))
+                place = Place(file=file.name, line=problem.line, job=name, key=problem.key)
+                yield _unreadable(place, problem.message, fix=problem.fix)
+
+
+def _unreadable(place: Place, message: str, *, fix: str = "correct it") -> Finding:
+    return finding("PAR101", place, message, fix=f"{fix}; until then GitLab refuses the whole file")
 
 
 class _RefusedError(Exception):
@@ -100,9 +145,10 @@ def _look(
             **given,
         )
     except RuleError as error:
-        place = Place(file=file.name, line=workflow.line if workflow else 0, key="workflow:rules")
-        raise _RefusedError(_refused(place, error)) from None
-    there, variables = [], dict(context.variables)
+        place = Place(file=file.name, line=workflow.line if workflow else 0, key="workflow")
+        raise _RefusedError(_unreadable(place, str(error))) from None
+    there: dict[str, Mode] = {}
+    variables = dict(context.variables)
     for name in dict.fromkeys([*(t.job.name for t in triggers), *(t.generator for t in triggers)]):
         if name not in jobs or not admitted:
             continue
@@ -111,23 +157,18 @@ def _look(
                 _mapping(jobs[name].tree.plain()), global_variables=admitted.variables, **given
             )
         except RuleError as error:
-            place = Place(file=file.name, line=jobs[name].line, job=name, key="rules")
-            raise _RefusedError(_refused(place, error)) from None
+            place = Place(file=file.name, line=jobs[name].line, job=name)
+            raise _RefusedError(_unreadable(place, str(error))) from None
         if decision.included:
-            there.append(name)
+            there[name] = mode_of(decision)
         if any(name == trigger.generator for trigger in triggers):
             variables = {**decision.variables, **context.variables}
     return _Seen(
         context=context,
         triggers=tuple(t.job.name for t in triggers if t.job.name in there),
-        generators=frozenset(there),
+        modes=there,
         outcome=outcome(replace(context, variables=variables)),
     )
-
-
-def _refused(place: Place, error: RuleError) -> Finding:
-    message = " ".join(str(error).split())
-    return finding("PAR101", place, message, fix="GitLab refuses the whole file until it is mended")
 
 
 def _mapping(value: object) -> Mapping[str, object]:
@@ -143,9 +184,10 @@ def _compare(file: CiFile, triggers: Sequence[Trigger], seen: Sequence[_Seen]) -
         orphaned = [
             each.context.name
             for each in started
-            if trigger.generator not in each.generators and trigger.generator_exists
+            if trigger.generator not in each.modes and trigger.generator_exists
         ]
         manual = [each.context.name for each in started if _only_buttons(each.outcome)]
+        clicked = [each.context.name for each in started if each.waits_for_a_click(trigger)]
         if empty:
             yield finding(
                 "PAR103", place,
@@ -158,24 +200,48 @@ def _compare(file: CiFile, triggers: Sequence[Trigger], seen: Sequence[_Seen]) -
                 f"exists where {trigger.generator} does not: {', '.join(orphaned)}",
                 fix=f"give {trigger.generator} the same rules",
             )  # fmt: skip
-        if manual and trigger.waits:
+        if manual and trigger.strategy == "depend":
             yield finding(
                 "PAR109", place,
                 f"waits for a child of manual jobs only ({', '.join(manual)}): GitLab reports it "
                 "as failed, or as running for ever",
-                fix="remove strategy there, or use a trigger job of its own for such pipelines",
+                fix="use a trigger job without strategy for such pipelines, or strategy: mirror "
+                "(GitLab 18.2 or newer)",
+            )  # fmt: skip
+        if clicked:
+            yield finding(
+                "PAR116", place,
+                f"waits for a click, itself or its generate job, where the child's jobs run by "
+                f"themselves: {', '.join(clicked)}",
+                fix="let both run by themselves in a schedule, where nobody is there to click",
             )  # fmt: skip
     forgotten = [
         each.context.name
         for each in seen
         if triggers and not each.triggers and not each.outcome.is_empty
     ]
-    if forgotten:
+    if forgotten and file.root.get("include") is None:
         yield finding(
             "PAR104", Place(file=file.name),
             f"jobs of the child would run, but no trigger job exists: {', '.join(forgotten)}",
             fix="add a rule to a trigger job, or take the child's rule away",
         )  # fmt: skip
+
+
+def _deadlocks(file: CiFile, triggers: Sequence[Trigger], child: Child) -> Iterator[Finding]:
+    """Groups that a trigger job keeps while it waits for jobs that need them."""
+    users = {job.resource_group: job.name for job in reversed(child.jobs)}
+    for trigger in triggers:
+        group = trigger.job.tree.get("resource_group")
+        name = group.value if group else None
+        if group and trigger.waits and isinstance(name, str) and name in users:
+            yield finding(
+                "PAR114",
+                Place(file=file.name, line=group.line, job=trigger.job.name, key="resource_group"),
+                f"keeps the resource group {name} while it waits for the child, whose job "
+                f"{users[name]} waits for that group: neither ever ends",
+                fix="give the trigger job a group of its own",
+            )
 
 
 def _only_buttons(outcome: Outcome) -> bool:

@@ -20,7 +20,7 @@ _DEFAULT_STAGES = ["build", "test", "deploy"]
 class Trigger:
     """A trigger job, the artifact its child comes from, and the job that makes it.
 
-    `waits` is whether a strategy ties its status to the child's.
+    `strategy` ties its status to the child's: "depend", "mirror", or "" for none.
     """
 
     job: CiJob
@@ -28,7 +28,12 @@ class Trigger:
     generator: str
     generator_exists: bool
     include_line: int
-    waits: bool
+    strategy: str
+
+    @property
+    def waits(self) -> bool:
+        """Whether the job goes on for as long as its child does."""
+        return self.strategy in ("depend", "mirror")
 
 
 def find_triggers(jobs: Mapping[str, CiJob]) -> list[Trigger]:
@@ -41,7 +46,6 @@ def find_triggers(jobs: Mapping[str, CiJob]) -> list[Trigger]:
         for include in includes.value if isinstance(includes.value, list) else [includes]:
             artifact, generator = include.get("artifact"), include.get("job")
             if artifact is not None:
-                strategy = job.tree.get("trigger", "strategy")
                 name = str(generator.value) if generator else ""
                 found.append(
                     Trigger(
@@ -50,7 +54,7 @@ def find_triggers(jobs: Mapping[str, CiJob]) -> list[Trigger]:
                         generator=name,
                         generator_exists=name in jobs and not jobs[name].hidden,
                         include_line=artifact.line,
-                        waits=strategy is not None and strategy.value == "depend",
+                        strategy=str(job.tree.plain_at("trigger", "strategy") or ""),
                     )
                 )
     return found
@@ -65,11 +69,14 @@ def check_jobs(
         place = Place(
             file=file.name, line=trigger.include_line, job=trigger.job.name, key="trigger"
         )
+        if not trigger.generator_exists and file.root.get("include") is not None:
+            continue  # a file that is not looked at may have it
         if not trigger.generator_exists:
             visible = [name for name, job in jobs.items() if not job.hidden]
             yield finding(
                 "PAR108", place,
-                f'takes its child from job "{trigger.generator}", which does not exist'
+                f'takes its child from job "{trigger.generator}", which '
+                f"{'is hidden' if trigger.generator in jobs else 'does not exist'}"
                 f"{did_you_mean(trigger.generator, visible)}",
                 fix="name the job that runs generate_pipeline.py",
             )  # fmt: skip
@@ -126,7 +133,8 @@ def _order(
             f"has no needs, and {trigger.generator} is in no earlier stage: it starts before there "
             "is a child"
         )
-    place = Place(file=file.name, line=trigger.job.line, job=trigger.job.name, key="needs")
+    line = needs.line if needs else trigger.job.line
+    place = Place(file=file.name, line=line, job=trigger.job.name, key="needs")
     yield finding("PAR111", place, message, fix=f"write needs: [{trigger.generator}]")
 
 
@@ -140,6 +148,17 @@ def _kept(file: CiFile, generator: CiJob, wanted: set[str]) -> Iterator[Finding]
             f"keeps {', '.join(further)} besides the child: GitLab reads the child from an archive "
             "of at most 5 MB in all",
             fix="keep the child alone; put the rest into another job",
+        )
+    untracked = generator.tree.get("artifacts", "untracked")
+    if untracked is not None and untracked.value is True:
+        yield finding(
+            "PAR112",
+            Place(
+                file=file.name, line=untracked.line, job=generator.name, key="artifacts:untracked"
+            ),
+            "keeps every file that git does not know besides the child: GitLab reads the child "
+            "from an archive of at most 5 MB in all",
+            fix="remove untracked",
         )
     expiry = generator.tree.get("artifacts", "expire_in")
     seconds = seconds_in(expiry.value) if expiry and isinstance(expiry.value, str) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.child import check_child
 from gpu_pipeline.checks.finding import Finding, Place, Severity
 from gpu_pipeline.checks.needs import Need, check_needs
@@ -11,7 +12,10 @@ from gpu_pipeline.checks.rules import RulesToCheck, check_rules, check_values
 from gpu_pipeline.child import Child
 from gpu_pipeline.errors import FindingsError
 from gpu_pipeline.jobs import Job
-from gpu_pipeline.outcomes import Outcome
+from gpu_pipeline.outcomes import Mode, Outcome
+from gpu_pipeline.problems import Origin
+
+_NO = Mode.ABSENT
 
 
 def check_before_writing(
@@ -46,6 +50,24 @@ def check_captured(jobs: Sequence[Job], outcome: Outcome) -> list[Finding]:
     return list(check_values(_conditions(jobs), outcome.context.variables))
 
 
+def never_added(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> Iterator[Finding]:
+    """Jobs that none of the given kinds of parent pipeline has, one finding for each rules list."""
+    added = {name for outcome in outcomes for name, mode in outcome.modes.items() if mode != _NO}
+    lists: dict[Origin, list[str]] = {}
+    for job in jobs:
+        if job.name not in added and job.values.rules:
+            lists.setdefault(job.values.rules.origin, []).append(job.name)
+    for origin, names in lists.items():
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        yield finding(
+            "RUL110",
+            Place(file=origin.file, line=origin.line, key=origin.path),
+            f"no kind of parent pipeline adds {', '.join(names[:3])}{more}",
+            fix="add a rule, disable the job, or describe such a parent with [[contexts]]; "
+            "`preview --why` shows why",
+        )
+
+
 def _rules(jobs: Iterable[Job], defined: Mapping[str, str | None]) -> Iterator[Finding]:
     seen: set[object] = set()
     for job in jobs:
@@ -68,13 +90,13 @@ def _rules(jobs: Iterable[Job], defined: Mapping[str, str | None]) -> Iterator[F
 
 
 def _conditions(jobs: Iterable[Job]) -> dict[str, Place]:
-    conditions = {}
+    conditions: dict[str, Place] = {}
     lists = {job.values.rules.origin: job.values.rules for job in jobs if job.values.rules}
     for rules in lists.values():
         for rule, origin in zip(rules.value, rules.items, strict=True):
             if rule.if_ is not None:
                 place = Place(file=origin.file, line=origin.line, key=origin.path)
-                conditions[rule.if_] = place
+                conditions.setdefault(rule.if_, place)
     return conditions
 
 

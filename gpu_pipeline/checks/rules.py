@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -16,6 +17,9 @@ from gpu_pipeline.rules.regex import InvalidRegexError, Regex
 _SOURCE = "CI_PIPELINE_SOURCE"
 _CHILD_SOURCE = {_SOURCE: "parent_pipeline"}
 _COMPARISONS = (Kind.EQUAL, Kind.NOT_EQUAL, Kind.MATCH, Kind.NOT_MATCH)
+_WITHOUT_CONDITION = set(
+    "when start_in allow_failure variables needs interruptible auto_cancel".split()
+)
 # Predefined, but not yet when rules are evaluated (doc/ci/variables: job-only variables).
 _TOO_LATE = set(
     """
@@ -52,7 +56,7 @@ def check_rules(subject: RulesToCheck) -> Iterator[Finding]:
                 f"is never looked at: rule {always_at + 1} always matches",
                 fix=f"move it before rule {always_at + 1}, or remove it",
             )
-        elif not any(rule.get(key) for key in ("if", "changes", "exists")):
+        elif rule.keys() <= _WITHOUT_CONDITION:
             always_at = index
         is_silent = "allow_failure" not in rule and not subject.says_allow_failure
         if rule.get("when") == "manual" and is_silent:
@@ -191,10 +195,11 @@ def check_values(
 ) -> Iterator[Finding]:
     """Variables whose value misses what some rule tests only by case or blanks.
 
-    `conditions` are the expressions of all rules, each with a place where it stands.
+    `conditions` are the expressions of all rules, each with a place where it stands; one that
+    GitLab refuses is passed over.
     """
     for condition, place in conditions.items():
-        for node in _walk(parse_expression(condition)):
+        for node in _nodes(condition):
             if not isinstance(node, Binary) or node.operator not in (Kind.EQUAL, Kind.NOT_EQUAL):
                 continue
             for side, other in ((node.left, node.right), (node.right, node.left)):
@@ -211,6 +216,11 @@ def check_values(
                         "blanks count",
                         fix=f"set {side.name} to exactly {wanted}",
                     )
+
+
+def _nodes(condition: str) -> Iterator[Node]:
+    with contextlib.suppress(RuleSyntaxError):
+        yield from _walk(parse_expression(condition))
 
 
 def _walk(tree: Node) -> Iterator[Node]:

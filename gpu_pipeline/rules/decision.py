@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from gpu_pipeline.names import PARENT_SOURCE
 from gpu_pipeline.rules.errors import RuleSyntaxError
 from gpu_pipeline.rules.evaluator import explain_if
 from gpu_pipeline.rules.job import AllowFailure, Job, read_job
@@ -184,7 +185,7 @@ def _first_match(
     results = []
     for index, rule in enumerate(rules):
         try:
-            results.append(_apply(rule, index, scope, predefined))
+            results.append(_apply(rule, index, scope, has_diff=_has_diff(scope, predefined)))
         except RuleSyntaxError as error:
             raise error.about(f"{dialect.where}:rule if (rule {index + 1})") from None
         if results[-1].matched:
@@ -192,7 +193,15 @@ def _first_match(
     return _Match(rule=None, index=None, results=tuple(results))
 
 
-def _apply(rule: Rule, index: int, scope: Scope, predefined: Mapping[str, str]) -> RuleResult:
+def _has_diff(scope: Scope, predefined: Mapping[str, str]) -> bool:
+    """Whether the pipeline may have one. A child has its parent's, which it knows the source of."""
+    source = predefined.get("CI_PIPELINE_SOURCE", "")
+    if source == "parent_pipeline":
+        source = scope.values.get(PARENT_SOURCE, "")
+    return source not in _SOURCES_WITHOUT_DIFF and "CI_COMMIT_TAG" not in predefined
+
+
+def _apply(rule: Rule, index: int, scope: Scope, *, has_diff: bool) -> RuleResult:
     matched = True
     reads: tuple[RuleRead, ...] = ()
     if rule.condition is not None:
@@ -207,18 +216,16 @@ def _apply(rule: Rule, index: int, scope: Scope, predefined: Mapping[str, str]) 
         matched=matched,
         condition=rule.condition,
         reads=reads,
-        notes=_assumptions(rule, predefined) if matched else (),
+        notes=_assumptions(rule, has_diff=has_diff) if matched else (),
     )
 
 
-def _assumptions(rule: Rule, predefined: Mapping[str, str]) -> tuple[str, ...]:
+def _assumptions(rule: Rule, *, has_diff: bool) -> tuple[str, ...]:
     notes = []
-    if rule.changes:
-        source = predefined.get("CI_PIPELINE_SOURCE", "")
-        if source in _SOURCES_WITHOUT_DIFF or "CI_COMMIT_TAG" in predefined:
-            notes.append("changes is true: this kind of pipeline has no diff")
-        else:
-            notes.append("changes cannot be known offline, assumed true")
+    if rule.changes and has_diff:
+        notes.append("changes cannot be known offline, assumed true")
+    elif rule.changes:
+        notes.append("changes is true: this kind of pipeline has no diff")
     if rule.exists:
         notes.append("exists cannot be known offline, assumed true")
     return tuple(notes)

@@ -137,6 +137,24 @@ def test_changes_holds_where_there_is_no_diff(predefined: dict[str, str]) -> Non
     assert decision.rules[0].notes == ("changes is true: this kind of pipeline has no diff",)
 
 
+@pytest.mark.parametrize(
+    ("source", "note"),
+    [
+        ("schedule", "changes is true: this kind of pipeline has no diff"),
+        ("web", "changes is true: this kind of pipeline has no diff"),
+        ("push", "changes cannot be known offline, assumed true"),
+        (None, "changes cannot be known offline, assumed true"),
+    ],
+)
+def test_a_child_has_the_diff_of_its_parent(source: str | None, note: str) -> None:
+    decision = decide(
+        {"rules": [{"changes": ["a"]}]},
+        global_variables={"PARENT_PIPELINE_SOURCE": source} if source else {},
+        predefined={"CI_PIPELINE_SOURCE": "parent_pipeline"},
+    )
+    assert decision.rules[0].notes == (note,)
+
+
 def test_variables_are_merged_and_become_texts() -> None:
     decision = decide(
         {

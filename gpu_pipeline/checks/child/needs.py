@@ -36,6 +36,7 @@ class Need:
     name: str
     line: int
     key: str
+    optional: bool = False
 
 
 def check_needs(child: Child, findings: Findings) -> None:
@@ -81,12 +82,14 @@ class _Checker:
                 fix="put the job into a later stage, which waits for all jobs before it",
             )
         for index, rule in enumerate(items_of(job.tree.get("rules"))):
-            for need in _needs_in(rule.get("needs"), f"rules[{index}].needs"):
+            for need in needs_in(rule.get("needs"), f"rules[{index}].needs"):
                 yield from self._target(job, need, "NED101", "needs")
         yield from self._dependencies(job, {need.name for need in needs})
 
     def _target(self, job: CiJob, need: Need, code: str, verb: str) -> Iterator[Problem]:
         if need.name not in self._names:
+            if need.optional:
+                return  # GitLab passes over it: an include may leave the job out
             is_hidden = need.name in self._raw
             reason = "it is hidden" if is_hidden else "there is no such job"
             hint = "" if is_hidden else self._hints.near(need.name)
@@ -136,18 +139,21 @@ class _Checker:
 
 def needs_of(job: CiJob) -> Iterator[Need]:
     """The jobs of the same pipeline that a job's `needs` names."""
-    yield from _needs_in(job.tree.get("needs"), "needs")
+    yield from needs_in(job.tree.get("needs"), "needs")
 
 
-def _needs_in(tree: Tree | None, key: str) -> Iterator[Need]:
+def needs_in(tree: Tree | None, key: str) -> Iterator[Need]:
+    """The jobs of the same pipeline that a list of needs names; `key` is what to call the list."""
     for index, item in enumerate(items_of(tree)):
         place = f"{key}[{index}]"
         named: Tree | None = item
+        optional = item.get("optional")
         if is_mapping(item):
             is_foreign = item.get("pipeline") or item.get("project")
             named, place = None if is_foreign else item.get("job"), f"{place}.job"
         if named is not None and (name := text_in(named)):
-            yield Need(name=name, line=named.line, key=place)
+            is_optional = optional is not None and optional.value is True
+            yield Need(name=name, line=named.line, key=place, optional=is_optional)
 
 
 def _shape(tree: Tree, key: str) -> Iterator[Problem]:
