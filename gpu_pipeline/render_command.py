@@ -52,14 +52,14 @@ def _child_to_render(
     options: argparse.Namespace, loaded: Loaded, child: Child, outcome: Outcome
 ) -> Child:
     """The child, or what --when-empty says when no job is left; warnings go to stderr."""
-    for name in unset_variables(child):
-        note(
-            options,
-            f"warning: the image uses ${{{name}}}, which is not set here"
-            f"{did_you_mean(name, child.capture) if name not in child.capture else ''}; unless the "
-            f"project sets it, jobs cannot pull their image",
-        )
     if not outcome.is_empty:
+        for name in unset_variables(child):
+            known = did_you_mean(name, child.capture) if name not in child.capture else ""
+            note(
+                options,
+                f"warning: the image uses ${{{name}}}, which is not set here{known}; unless the "
+                "project sets it, jobs cannot pull their image",
+            )
         return child
     for found in check_captured(loaded.jobs, outcome):
         note(options, str(found))
