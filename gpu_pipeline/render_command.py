@@ -32,7 +32,8 @@ def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> i
     child = _child_to_render(options, loaded, planned, outcome)
     text = render(child, resolved(options.templates))
     name = "child-pipeline.yml" if output is None else display(output)
-    for found in check_before_writing(loaded.jobs, child, outcome, text, name):
+    acceptances = loaded.routing.accept or ()
+    for found in check_before_writing(loaded.jobs, child, outcome, text, name, acceptances):
         note(options, str(found))
     if options.check:
         return _compare(options, output, text, loaded.context)

@@ -61,6 +61,15 @@ def apply_acceptances(
     return sorted([*left, *about], key=lambda each: each.sort_key), accepted
 
 
+def is_accepted(found: Finding, acceptances: Sequence[Acceptance]) -> bool:
+    """Whether an entry, expired or not, is about `found`.
+
+    Rendering asks this: a night's training must not begin to fail by the calendar. `check` is what
+    asks people to look again.
+    """
+    return any(_is_meant(acceptance, found) for acceptance in acceptances)
+
+
 def _is_meant(acceptance: Acceptance, found: Finding) -> bool:
     job = acceptance.job
     return found.code == acceptance.code and (job is None or fnmatchcase(found.place.job, job))

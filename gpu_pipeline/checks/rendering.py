@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gpu_pipeline.checks.acceptance import is_accepted
 from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.child import check_child
 from gpu_pipeline.checks.finding import Finding, Place, Severity
@@ -14,12 +15,18 @@ from gpu_pipeline.errors import FindingsError
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.outcomes import Mode, Outcome
 from gpu_pipeline.problems import Origin
+from gpu_pipeline.routing_model import Acceptance
 
 _NO = Mode.ABSENT
 
 
 def check_before_writing(
-    jobs: Sequence[Job], child: Child, outcome: Outcome, text: str, name: str
+    jobs: Sequence[Job],
+    child: Child,
+    outcome: Outcome,
+    text: str,
+    name: str,
+    acceptances: Sequence[Acceptance],
 ) -> list[Finding]:
     """Warnings about the child under the parent at hand. Raises FindingsError for an error.
 
@@ -27,6 +34,7 @@ def check_before_writing(
     """
     found = planned_findings(jobs, child, [outcome]) if child.jobs else []
     found += check_child(text, name, given=child.capture)
+    found = [each for each in found if not is_accepted(each, acceptances)]
     if any(each.severity is Severity.ERROR for each in found):
         raise FindingsError([each for each in found if each.severity is Severity.ERROR])
     return [each for each in found if each.severity is Severity.WARNING]

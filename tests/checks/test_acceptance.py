@@ -100,3 +100,20 @@ def test_an_acceptance_needs_code_reason_and_day(
     result = run("check", "--routing", edit(("[models.dqn]", f"[[accept]]\n{entry}\n[models.dqn]")))
     assert result.code == 2
     assert f"accept[0].{message}" in result.err or message in result.err
+
+
+def test_rendering_honours_an_acceptance_also_after_its_day(
+    run: Callable[..., Result], edit: Callable[..., Path], templates: Path
+) -> None:
+    """A night's training does not begin to fail by the calendar; `check` asks to look again."""
+    base = templates / "bases/_base.yml.j2"
+    text = base.read_text(encoding="utf-8").replace("max: 2", "max: 5")
+    base.write_text(text, encoding="utf-8")
+    options = ("--quiet", "--templates", templates)
+    assert run(*options).code == 1
+    entry = '[[accept]]\ncode = "PIP120"\nreason = "r"\nuntil = 2020-01-01\n\n[models.dqn]'
+    routing = edit(("[models.dqn]", entry))
+    assert run(*options, "--routing", routing).code == 0
+    result = run("check", "--routing", routing, "--templates", templates)
+    assert result.code == 1
+    assert "error ACC101" in result.out
