@@ -33,7 +33,9 @@ def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> i
     text = render(child, resolved(options.templates))
     name = "child-pipeline.yml" if output is None else display(output)
     acceptances = loaded.routing.accept or ()
-    for found in check_before_writing(loaded.jobs, child, outcome, text, name, acceptances):
+    for found in check_before_writing(
+        loaded.jobs, child, outcome, text=text, name=name, acceptances=acceptances
+    ):
         note(options, str(found))
     if options.check:
         return _compare(options, output, text, loaded.context)

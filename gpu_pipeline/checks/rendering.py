@@ -24,6 +24,7 @@ def check_before_writing(
     jobs: Sequence[Job],
     child: Child,
     outcome: Outcome,
+    *,
     text: str,
     name: str,
     acceptances: Sequence[Acceptance],
