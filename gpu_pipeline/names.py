@@ -32,6 +32,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word, likely[:1000], n=1, cutoff=0.6)
     if close:
         return f'; did you mean "{close[0]}"?'
-    if choices and len(choices) <= 12:
+    if choices and len(choices) <= 16:
         return f" (known: {', '.join(choices)})"
     return ""

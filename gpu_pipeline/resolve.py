@@ -43,7 +43,10 @@ def _resolve(routing: Routing, work: Work, layers: Layers, problems: Problems) -
     stage = pick([_pipeline_layer(routing)], ("stage",), _stage, problems)
     pools = routing.pools or {}
     if pool is None or pool.value not in pools:
-        return None  # noted already, as a missing key or an unknown pool
+        # Noted already, as a missing key or an unknown pool; sizes can be compared without it.
+        without = layers.values(task=work.task, family=work.family, model=work.model, pool=None)
+        _check_requests(without, problems)
+        return None
     # A missing base or stage is noted too; the rest can be examined without them.
     base = base or Sourced(value="", origin=pool.origin)
     stage = stage or Sourced(value="", origin=pool.origin)

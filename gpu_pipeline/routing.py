@@ -236,7 +236,7 @@ def _suggest_key(path: Path) -> str:
     model = _model_at(path[:-1])
     keys = {f.alias or n for n, f in model.model_fields.items()} if model else ()
     suggestion = did_you_mean(name, keys)
-    if "gpu" in name.lower() and "pools" not in path and "gpu_memory" not in suggestion:
+    if "gpu" in name.lower() and "pools" not in path and 'mean "gpu_memory' not in suggestion:
         return (
             "; the number of GPUs is a property of the runner (tags, pod_spec), not of a job, "
             "and the GPU model one of the pool"

@@ -37,8 +37,8 @@ def _check_rule(rule: Rule, path: Path, problems: Problems) -> None:
     if rule.when == "manual" and rule.allow_failure is None:
         problems.add(
             path,
-            "a manual rule needs allow_failure: true makes the job optional, "
-            "false makes the pipeline wait for it (GitLab's default in rules)",
+            "a manual rule must say allow_failure; true makes the job optional, false lets the "
+            "pipeline wait for it (GitLab's default in rules)",
         )
     if (rule.when == "delayed") != (rule.start_in is not None):
         problems.add(path, 'start_in and when = "delayed" go together')

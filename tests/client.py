@@ -67,6 +67,8 @@ class Client:
     """gitlab-ci-local in a copy of the repository."""
 
     def __init__(self, folder: Path) -> None:
+        if reason := missing():
+            pytest.fail(f"REQUIRE_CLIENTS is set, but {reason}")
         self.repository = folder / "repository"
         self.log = folder / "trainer.log"
         self.tools = folder / "tools"

@@ -19,6 +19,22 @@ from gpu_pipeline.ci_jobs import resolved_at, rules_in
 _SELF = "a variable that is defined as itself is passed on as literal text, not as its value"
 
 
+def check_self_references(file: CiFile, triggers: Sequence[Trigger]) -> Iterator[Finding]:
+    """Variables of the parent, or of a trigger job, that are defined as themselves."""
+    blocks = [("", resolved_at(file, "variables"))]
+    blocks += [(trigger.job.name, trigger.job.tree.get("variables")) for trigger in triggers]
+    for job, block in blocks:
+        for name, tree in _entries(block):
+            value = _text(tree)
+            if re.fullmatch(rf"\$\{{?{re.escape(name)}\}}?", value):
+                yield finding(
+                    "PAR110",
+                    Place(file=file.name, line=tree.line, job=job, key=f"variables:{name}"),
+                    f"{name} is {value}: {_SELF}",
+                    fix="use another name, or let the generator capture it",
+                )
+
+
 def check_forwarding(file: CiFile, triggers: Sequence[Trigger], child: Child) -> Iterator[Finding]:
     """Findings about the variables that reach the child."""
     own = _variables_of(child)
@@ -28,11 +44,6 @@ def check_forwarding(file: CiFile, triggers: Sequence[Trigger], child: Child) ->
             place = Place(
                 file=file.name, line=tree.line, job=trigger.job.name, key=f"variables:{name}"
             )
-            if re.fullmatch(rf"\$\{{?{re.escape(name)}\}}?", value):
-                yield finding(
-                    "PAR110", place, f"{name} is {value}: {_SELF}",
-                    fix="pass it on under another name, or let the generator capture it",
-                )  # fmt: skip
             if name in own:
                 code = "PAR106" if name.startswith("KUBERNETES_") else "PAR107"
                 where, theirs = own[name]
@@ -73,6 +84,8 @@ def _variables_of(child: Child) -> dict[str, tuple[str, str]]:
                 found.setdefault(name, (base.name, str(value)))
     for name, value in child.variables.items():
         found.setdefault(name, ("the child", str(value)))
+    for name in child.capture:
+        found.setdefault(name, ("the child", "what the generator captured"))
     return found
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.child.keys_flow import check_rules
 from gpu_pipeline.checks.finding import Finding, Place
-from gpu_pipeline.checks.forwarding import check_forwarding
+from gpu_pipeline.checks.forwarding import check_forwarding, check_self_references
 from gpu_pipeline.checks.parent_jobs import Trigger, check_jobs, find_triggers
 from gpu_pipeline.child import Child
 from gpu_pipeline.ci_file import CiFile
@@ -89,6 +89,7 @@ def check_parent(
         )
     found += check_jobs(file, jobs, triggers, output=output)
     found += check_forwarding(file, triggers, child)
+    found += check_self_references(file, triggers)
     found += _deadlocks(file, triggers, child)
     if is_refused:
         return sorted(found, key=lambda each: each.sort_key)

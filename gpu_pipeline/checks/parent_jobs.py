@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -13,6 +14,10 @@ from gpu_pipeline.ci_jobs import CiJob
 from gpu_pipeline.durations import UNITS, seconds_in
 from gpu_pipeline.names import did_you_mean
 
+_RENDERS = re.compile(
+    r"generate_pipeline\.py(?!\s+(?:preview|check|explain|cluster|schema|eval)\b)"
+)
+_OUTPUT_OPTION = re.compile(r"(?:\s-o\s*|\s--output[= ]\s*)['\"]?([^\s'\"]+)")
 _DEFAULT_STAGES = ["build", "test", "deploy"]
 
 
@@ -101,8 +106,8 @@ def _artifact(generator: CiJob, trigger: Trigger, place: Place, output: str) -> 
     elif not _writes(generator, trigger.artifact, output):
         yield finding(
             "PAR108", place,
-            f"includes {trigger.artifact}, but generate_pipeline.py writes {output} there",
-            fix=f"include {output}, or write the other file with -o",
+            f"includes {trigger.artifact}, but {generator.name} writes another file",
+            fix=f"let it write {trigger.artifact} with -o, or include what it writes",
         )  # fmt: skip
 
 
@@ -113,8 +118,11 @@ def _covers(path: str, artifact: str) -> bool:
 
 def _writes(generator: CiJob, artifact: str, output: str) -> bool:
     """Whether the generate job's script writes `artifact`, as far as its text tells."""
-    script = " ".join(_texts(generator.tree.get("script")))
-    return artifact in script or "generate_pipeline.py" not in script or artifact == output
+    commands = [each for each in _texts(generator.tree.get("script")) if _RENDERS.search(each)]
+    if not commands:
+        return True  # something else writes it
+    named = [match[1] for each in commands for match in _OUTPUT_OPTION.finditer(each)]
+    return artifact in (named or [output]) or any("$" in each or each == "-" for each in named)
 
 
 def _order(
@@ -140,7 +148,9 @@ def _order(
 
 def _kept(file: CiFile, generator: CiJob, wanted: set[str]) -> Iterator[Finding]:
     paths = generator.tree.get("artifacts", "paths")
-    further = [path for path in _texts(paths) if path not in wanted]
+    kept = _texts(paths)
+    is_kept = any(_covers(path, artifact) for path in kept for artifact in wanted)
+    further = [path for path in kept if path not in wanted] if is_kept else []
     if paths is not None and further:
         yield finding(
             "PAR112",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.names import did_you_mean
-from gpu_pipeline.rules import RuleSyntaxError, evaluate, parse_expression
+from gpu_pipeline.rules import RuleSyntaxError, evaluate, explain_if, parse_expression
 from gpu_pipeline.rules.lexer import Kind
 from gpu_pipeline.rules.parser import Binary, Constant, Node, Not, Variable
 from gpu_pipeline.rules.regex import InvalidRegexError, Regex
@@ -56,7 +56,7 @@ def check_rules(subject: RulesToCheck) -> Iterator[Finding]:
                 f"is never looked at: rule {always_at + 1} always matches",
                 fix=f"move it before rule {always_at + 1}, or remove it",
             )
-        elif rule.keys() <= _WITHOUT_CONDITION:
+        elif rule.keys() <= _WITHOUT_CONDITION or _always_holds(rule):
             always_at = index
         is_silent = "allow_failure" not in rule and not subject.says_allow_failure
         if rule.get("when") == "manual" and is_silent:
@@ -68,11 +68,17 @@ def check_rules(subject: RulesToCheck) -> Iterator[Finding]:
             )
         condition = rule.get("if")
         if isinstance(condition, str):
-            yield from _check_condition(condition, place, subject.defined)
+            yield from _check_condition(
+                condition, place, subject.defined, leaves_out=rule.get("when") == "never"
+            )
 
 
 def _check_condition(
-    condition: str, place: Place, defined: Mapping[str, str | None]
+    condition: str,
+    place: Place,
+    defined: Mapping[str, str | None],
+    *,
+    leaves_out: bool,
 ) -> Iterator[Finding]:
     try:
         tree = parse_expression(condition)
@@ -82,7 +88,7 @@ def _check_condition(
             fix=error.hint or "`generate_pipeline.py eval` tries an expression",
         )  # fmt: skip
         return
-    yield from _source_tests(tree, place)
+    yield from _source_tests(tree, place, leaves_out=leaves_out)
     for node in _walk(tree):
         if isinstance(node, Binary) and node.operator in (Kind.AND, Kind.OR):
             for side in (node.left, node.right):
@@ -99,8 +105,23 @@ def _check_condition(
     yield from _undefined(tree, place, defined)
 
 
-def _source_tests(tree: Node, place: Place) -> Iterator[Finding]:
-    """Comparisons of CI_PIPELINE_SOURCE, which is always parent_pipeline in a child."""
+def _always_holds(rule: Mapping[str, object]) -> bool:
+    """Whether a rule matches in every child: it tests nothing else than what is known."""
+    condition = rule.get("if")
+    if not isinstance(condition, str) or rule.get("changes") or rule.get("exists"):
+        return False
+    try:
+        evaluation = explain_if(condition, _CHILD_SOURCE)
+    except RuleSyntaxError:
+        return False
+    return evaluation.value and all(read.name == _SOURCE for read in evaluation.reads)
+
+
+def _source_tests(tree: Node, place: Place, *, leaves_out: bool) -> Iterator[Finding]:
+    """Comparisons of CI_PIPELINE_SOURCE, which is always parent_pipeline in a child.
+
+    `leaves_out`: a rule that keeps a job out of all but child pipelines is meant never to match.
+    """
     for node in _walk(tree):
         if not isinstance(node, Binary) or node.operator not in _COMPARISONS:
             continue
@@ -112,24 +133,26 @@ def _source_tests(tree: Node, place: Place) -> Iterator[Finding]:
         text = value.source if isinstance(value, Regex) else value
         operator = "=~" if node.operator in (Kind.MATCH, Kind.NOT_MATCH) else "=="
         shown = f"/{text}/" if isinstance(value, Regex) else f'"{text}"'
-        if not isinstance(value, str | Regex) or _holds(operator, shown):
+        positive = node.operator in (Kind.EQUAL, Kind.MATCH)
+        holds = _holds(operator, shown) if isinstance(value, str | Regex) else None
+        if holds is None or (holds and (positive or leaves_out)):
             continue
-        never = node.operator in (Kind.EQUAL, Kind.MATCH)
+        always = holds == positive
         yield finding(
             "RUL102",
             place,
             f"tests ${_SOURCE} for {shown}, but in a child pipeline it is always "
-            f'"parent_pipeline": this is {"never" if never else "always"} true',
+            f'"parent_pipeline": this is {"always" if always else "never"} true',
             fix="test $PARENT_PIPELINE_SOURCE, which holds what started the parent",
         )
 
 
-def _holds(operator: str, shown: str) -> bool:
-    """Whether the comparison is true in a child; one that cannot be written again counts so."""
+def _holds(operator: str, shown: str) -> bool | None:
+    """Whether the comparison is true in a child; None for one that cannot be written again."""
     try:
         return evaluate(f"${_SOURCE} {operator} {shown}", _CHILD_SOURCE)
     except RuleSyntaxError:
-        return True
+        return None
 
 
 def _pattern(node: Binary, place: Place, defined: Mapping[str, str | None]) -> Iterator[Finding]:
@@ -214,7 +237,8 @@ def check_values(
                         place,
                         f'{side.name} is "{value}", but the rule tests for "{wanted}": case and '
                         "blanks count",
-                        fix=f"set {side.name} to exactly {wanted}",
+                        fix=f'set {side.name} to exactly "{wanted}", or let the rule test for '
+                        f'"{value}"',
                     )
 
 

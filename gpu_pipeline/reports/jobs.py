@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import tabulate as tables
 
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.jobs import Job, Sourced
-from gpu_pipeline.outcomes import Outcome
+from gpu_pipeline.outcomes import Mode, Outcome
 from gpu_pipeline.problems import Origin
 from gpu_pipeline.routing_model import Pipeline, Rule
 from gpu_pipeline.words import count
@@ -55,7 +56,11 @@ def preview(
         for job in jobs
     ]
     branch = f" on {context.branch}" if context.branch else ""
-    totals = [f"{count(len(jobs), 'job')} for a parent pipeline from {context.source}{branch}"]
+    numbers = Counter(modes.values())
+    how = ", ".join(f"{numbers[mode]} {mode}" for mode in Mode if numbers[mode])
+    totals = [
+        f"{count(len(jobs), 'job')} for a parent pipeline from {context.source}{branch}: {how}"
+    ]
     for pool in dict.fromkeys(job.pool.value for job in jobs):
         totals.append(_pool_total(pool, jobs, pipeline))
     return "\n".join([table(rows, output_format), "", *_listed(totals, output_format)])

@@ -45,6 +45,8 @@ class Job:
 
 def read_job(job: Mapping[str, object]) -> Job:
     """The job as parsed from YAML. Raises RuleError for what GitLab refuses."""
+    if not isinstance(job, Mapping):
+        raise RuleError("job config should be a hash")
     rules = job.get("rules")
     policies = tuple(key for key in ("only", "except") if job.get(key) is not None)
     if rules is not None:
