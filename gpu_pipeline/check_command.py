@@ -26,6 +26,8 @@ from gpu_pipeline.reports import findings as reports
 from gpu_pipeline.yaml_text import YamlError
 
 _OUTPUT = "child-pipeline.yml"
+# RUL105 says of a variable whose value matters what PIP157 says of every one.
+_SAID_OF_ROUTING = ("PIP157",)
 
 
 def run_check(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
@@ -48,6 +50,7 @@ def run_check(options: argparse.Namespace, environment: Mapping[str, str]) -> in
         loaded.routing.accept or (),
         today=datetime.datetime.now(datetime.UTC).date(),
         locate=loaded.routed.lines.origin,
+        looked_for=_looked_for(options),
     )
     if options.codequality:
         write_atomically(options.codequality, reports.codequality(left) + "\n")
@@ -58,6 +61,13 @@ def run_check(options: argparse.Namespace, environment: Mapping[str, str]) -> in
     return EXIT_DIFFERS if any(each.severity in failing for each in left) else EXIT_OK
 
 
+def _looked_for(options: argparse.Namespace) -> tuple[str, ...]:
+    """The first letters of all codes that a run of this kind finds wherever they apply."""
+    if options.child is not None:  # one file cannot tell what the routing needs
+        return ()
+    return ("PIP", "RUL", "NED", "PAR", "FIT", *(["RUN"] if options.runner else []))
+
+
 def _distinct(found: Iterable[Finding]) -> list[Finding]:
     """Each finding once: two checks may see the same fault, or one in several contexts."""
     first: dict[tuple[object, ...], Finding] = {}
@@ -65,7 +75,7 @@ def _distinct(found: Iterable[Finding]) -> list[Finding]:
         place = each.place
         # What was rendered in memory has other lines in each kind of parent pipeline.
         line = 0 if place.file == _OUTPUT else place.line
-        first.setdefault((each.code, place.file, line, place.job, place.key), each)
+        first.setdefault((each.code, place.file, line, place.job, place.key, each.message), each)
     return list(first.values())
 
 
@@ -80,7 +90,7 @@ def _routing_findings(loaded: Loaded, options: argparse.Namespace) -> list[Findi
             rendered = loaded.child(outcome.context)
             text = templating.render(rendered, resolved(options.templates))
             about = check_child(text, _OUTPUT, given=child.capture)
-            found += [each for each in about if each.code != "PIP157"]  # RUL105 says it
+            found += [each for each in about if each.code not in _SAID_OF_ROUTING]
     return [*found, *never_added(loaded.jobs, outcomes)]
 
 

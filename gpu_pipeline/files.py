@@ -9,6 +9,8 @@ from pathlib import Path
 
 from gpu_pipeline.errors import OutputError, UsageError
 
+_LARGEST = 16 * 2**20  # bytes; nothing that we read comes near, but a device has no end
+
 
 def resolved(path: Path) -> Path:
     """The absolute path with links followed. Raises UsageError for one that leads nowhere."""
@@ -22,11 +24,17 @@ def resolved(path: Path) -> Path:
 def read_bytes(path: Path, option: str) -> bytes:
     """The content of an input file. Raises UsageError that names the option to correct."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as stream:
+            content = stream.read(_LARGEST + 1)
     except OSError as error:
         raise UsageError(
             f"{display(path)}: cannot be read ({error.strerror}); {option} names another file"
         ) from None
+    if len(content) > _LARGEST:
+        raise UsageError(
+            f"{display(path)}: is larger than {_LARGEST >> 20} MiB; {option} names another file"
+        )
+    return content
 
 
 def files_below(folder: Path) -> Iterator[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from fnmatch import fnmatchcase
 
 from gpu_pipeline.checks.catalogue import CATALOGUE, finding
@@ -20,11 +20,13 @@ def apply_acceptances(
     *,
     today: datetime.date,
     locate: Callable[[Path], Origin],
+    looked_for: Collection[str],
 ) -> tuple[list[Finding], list[Finding]]:
     """The findings that are left, and those that are accepted.
 
     An acceptance that has expired accepts nothing and is an error; one that nothing needs any more
-    is a note. `today` is the day in question, `locate` says where a key of routing.toml stands.
+    is a note, provided that it was looked for: `looked_for` are the first letters of such codes.
+    `today` is the day in question, `locate` says where a key of routing.toml stands.
     """
     left, accepted, about = list(found), [], []
     for i, acceptance in enumerate(acceptances):
@@ -54,7 +56,7 @@ def apply_acceptances(
         elif matching:
             left = [each for each in left if not _is_meant(acceptance, each)]
             accepted += matching
-        else:
+        elif code[:3] in looked_for:
             about.append(
                 finding("ACC103", place, f"there is no {code} to accept", fix="remove the entry")
             )

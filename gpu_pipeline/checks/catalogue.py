@@ -77,6 +77,7 @@ CATALOGUE: dict[str, Entry] = {
     "PIP155": _warning("an image uses a variable that nobody defines"),
     "PIP156": _note("a script uses a variable that nobody defines"),
     "PIP157": _note("a rule reads a variable that the file does not define"),
+    "PIP159": _error("a variable for the runner makes the job fail"),
     "PIP160": _error("a bare value makes GitLab refuse the file"),
     "PIP161": _warning("a bare value is read as something else"),
     "PIP170": _error("a limit of GitLab is passed"),

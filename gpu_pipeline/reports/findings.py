@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from gpu_pipeline.checks.catalogue import CATALOGUE
 from gpu_pipeline.checks.finding import Finding, Severity
 from gpu_pipeline.words import count
 
+_MARKUP = re.compile(r"[\\`*<\[|~&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 # GitLab: doc/ci/testing/code_quality, "Code Quality report format".
 _CODE_QUALITY = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOTE: "info"}
 
@@ -24,10 +26,7 @@ def findings(found: Sequence[Finding], output_format: str) -> str:
     if output_format == "codequality":
         return codequality(found)
     if output_format == "markdown":
-        lines = [
-            f"- **{each.severity} {each.code}** `{each.place}`: {each.message}. *{each.fix}.*"
-            for each in found
-        ]
+        lines = [_markdown(each) for each in found]
     else:
         lines = [_text(each) for each in found]
     return "\n".join([*lines, *([""] if lines else []), summary(found)])
@@ -36,9 +35,27 @@ def findings(found: Sequence[Finding], output_format: str) -> str:
 def _text(each: Finding) -> str:
     """A finding in a few lines; the fix stays on one, for it may hold a command to copy."""
     message = textwrap.indent(
-        textwrap.fill(each.message, 96, break_long_words=False, break_on_hyphens=False), "    "
+        textwrap.fill(_one_line(each.message), 96, break_long_words=False, break_on_hyphens=False),
+        "    ",
     )
-    return f"{each.place}: {each.severity} {each.code}\n{message}\n    fix: {each.fix}"
+    place, fix = _one_line(str(each.place)), _one_line(each.fix)
+    return f"{place}: {each.severity} {each.code}\n{message}\n    fix: {fix}"
+
+
+def _markdown(each: Finding) -> str:
+    """An item of a list; what a file says is shown as it stands and means nothing here."""
+    place = _one_line(str(each.place))
+    fence = "`" * (1 + max(map(len, re.findall("`+", place)), default=0))
+    pad = " " if fence != "`" else ""
+    message, fix = (_MARKUP.sub(r"\\\g<0>", _one_line(text)) for text in (each.message, each.fix))
+    return (
+        f"- **{each.severity} {each.code}** {fence}{pad}{place}{pad}{fence}: {message}. Fix: {fix}."
+    )
+
+
+def _one_line(text: str) -> str:
+    """A text whose line breaks can be seen and break nothing."""
+    return text.replace("\r", "\\r").replace("\n", "\\n")
 
 
 def summary(found: Sequence[Finding]) -> str:

@@ -50,6 +50,7 @@ def applied(*acceptances: Acceptance) -> tuple[list[str], list[str]]:
     left, accepted = apply_acceptances(
         found, acceptances, today=TODAY,
         locate=lambda path: Origin(file="routing.toml", line=9, key=path),
+        looked_for=("FIT",),
     )  # fmt: skip
     return [each.code for each in left], [each.place.job for each in accepted]
 

@@ -137,3 +137,31 @@ def test_render_refuses_what_gitlab_would_refuse(
         result = run("--templates", templates, "--quiet")
         assert (result.code, Path("child-pipeline.yml").exists()) == (1, False), result.err
         assert f"error {code}" in result.err
+
+
+def test_what_a_file_says_cannot_shape_the_report(
+    run: Callable[..., Result], tmp_path: Path
+) -> None:
+    name = "a`<img src=x>\nforged.yml:1: error RUL101"
+    child = tmp_path / "child.yml"
+    child.write_text(json.dumps({name: {"script": ["make"], "retry": 5}}), encoding="utf-8")
+    text = run("check", child).out
+    assert not any(line.startswith("forged") for line in text.splitlines())
+    markdown = run("check", child, "--format", "markdown").out
+    assert all(
+        line.startswith(("- **", "1 error", "2 errors")) for line in markdown.splitlines() if line
+    )
+    assert "``" in markdown
+
+
+def test_two_findings_at_one_place_are_two(run: Callable[..., Result], tmp_path: Path) -> None:
+    child = tmp_path / "child.yml"
+    child.write_text("a:\n  script: [make]\n  image: $ONE/$OTHER\n", encoding="utf-8")
+    found = json.loads(run("check", child, "--format", "json").out)
+    assert [each["code"] for each in found] == ["PIP155", "PIP155"]
+
+
+def test_a_file_without_an_end_is_refused(run: Callable[..., Result]) -> None:
+    result = run("check", "/dev/zero")
+    assert (result.code, result.out) == (2, "")
+    assert "larger than 16 MiB" in result.err

@@ -10,6 +10,7 @@ from gpu_pipeline.checks.child.jobs import check_jobs
 from gpu_pipeline.checks.child.limits import check_limits
 from gpu_pipeline.checks.child.model import Child, Findings, Problem
 from gpu_pipeline.checks.child.needs import check_needs
+from gpu_pipeline.checks.child.runner_variables import check_runner_variables
 from gpu_pipeline.checks.child.scalars import check_scalars
 from gpu_pipeline.checks.child.structure import check_structure, stages_of
 from gpu_pipeline.checks.child.usage import check_usage
@@ -42,6 +43,7 @@ def check_child(text: str, name: str, *, given: Collection[str] = ()) -> list[Fi
         check_jobs(child, findings)
         check_needs(child, findings)
         check_scalars(child, findings)
+        check_runner_variables(child, findings)
         check_usage(child, findings, given)
         findings.add_all(check_limits(child))
         check_schema(child, findings)

@@ -1,0 +1,116 @@
+"""Variables by which jobs ask the runner for their pod, as far as any runner would refuse them.
+
+What one runner permits is another question, which needs its configuration. GitLab Runner:
+executors/kubernetes/overwrites.go; Kubernetes refuses a request above its limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gpu_pipeline.checks.child.model import Child, Findings, Problem
+from gpu_pipeline.checks.child.ruby import ruby_value
+from gpu_pipeline.checks.child.shapes import is_mapping
+from gpu_pipeline.ci_file import Tree
+from gpu_pipeline.ci_jobs import resolved_at
+from gpu_pipeline.cluster.runner_keys import (
+    RESOURCE_KEYS,
+    Kind,
+    is_for_the_runner,
+    known_variables,
+    permission_for,
+)
+from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.quantity import QuantityError, parse_quantity
+
+_PAIRS = [
+    (f"KUBERNETES_{key.upper()}", f"KUBERNETES_{key.removesuffix('_request').upper()}_LIMIT")
+    for key in RESOURCE_KEYS
+    if key.endswith("_request")
+]
+
+
+def check_runner_variables(child: Child, findings: Findings) -> None:
+    """Look at the file's own variables and at those of each job; a job's own replace the file's."""
+    shared = _for_the_runner(resolved_at(child.file, "variables"))
+    findings.add_all(_check_each(shared))
+    for job in child.visible:
+        own = _for_the_runner(job.tree.get("variables"))
+        if own:
+            findings.add_all(_check_each(own), job.name)
+        findings.add_all(_check_pairs({**shared, **own}), job.name)
+
+
+def _for_the_runner(block: Tree | None) -> dict[str, Tree]:
+    return {
+        name: (tree.get("value") or tree)
+        for name, tree in (block.items() if block else ())
+        if is_for_the_runner(name)
+    }
+
+
+def _check_each(variables: Mapping[str, Tree]) -> Iterator[Problem]:
+    for name, tree in variables.items():
+        permission, text = permission_for(name), _text(tree)
+        if permission is None:
+            hint = "" if "GPU" in name else did_you_mean(name, known_variables())
+            yield Problem(
+                code="RUN123",
+                line=tree.line,
+                key=f"variables.{name}",
+                message=f"no runner reads {name}{hint}",
+                fix="a pod_spec patch of the runner asks for GPUs; remove the variable"
+                if "GPU" in name
+                else "correct or remove it",
+            )
+        elif text is None or "$" in text:  # refused elsewhere, or known in the job only
+            continue
+        elif permission.kind is Kind.MAXIMUM and text:
+            yield from _check_quantity(name, tree, text)
+        elif permission.kind is Kind.PAIR and "=" not in text:
+            yield _refused(name, tree, f'"{text}" is not label=value, and the runner fails the job')
+
+
+def _check_quantity(name: str, tree: Tree, text: str) -> Iterator[Problem]:
+    try:
+        amount = parse_quantity(text)
+    except QuantityError as error:
+        yield _refused(name, tree, f"{error}, and the runner fails the job")
+        return
+    if amount < 0:
+        yield _refused(name, tree, f'"{text}" is below 0, and Kubernetes refuses the pod')
+
+
+def _check_pairs(variables: Mapping[str, Tree]) -> Iterator[Problem]:
+    """Requests above the limits of the same container."""
+    for request, limit in _PAIRS:
+        texts = [_text(variables[name]) for name in (request, limit) if name in variables]
+        if len(texts) < 2 or not all(texts):
+            continue
+        try:
+            asked, most = (parse_quantity(text or "") for text in texts)
+        except QuantityError:  # said already, or known in the job only
+            continue
+        if asked > most:
+            yield _refused(
+                request, variables[request],
+                f'"{texts[0]}" is above {limit} "{texts[1]}", and Kubernetes refuses the pod',
+            )  # fmt: skip
+
+
+def _refused(name: str, tree: Tree, message: str) -> Problem:
+    return Problem(
+        code="PIP159",
+        line=tree.line,
+        key=f"variables.{name}",
+        message=message,
+        fix=f"correct {name}",
+    )
+
+
+def _text(tree: Tree) -> str | None:
+    """The text of a variable; None for a value that is none."""
+    if is_mapping(tree) or isinstance(tree.value, list):
+        return None
+    written = tree.value if tree.bare is None else tree.bare
+    return "" if ruby_value(tree) is None else str(written)
