@@ -34,7 +34,13 @@ def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> i
     name = "child-pipeline.yml" if output is None else display(output)
     acceptances = loaded.routing.accept or ()
     for found in check_before_writing(
-        loaded.jobs, child, outcome, text=text, name=name, acceptances=acceptances
+        loaded.jobs,
+        child,
+        outcome,
+        text=text,
+        name=name,
+        acceptances=acceptances,
+        locate=loaded.routed.lines.origin,
     ):
         note(options, str(found))
     if options.check:

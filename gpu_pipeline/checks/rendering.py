@@ -8,9 +8,11 @@ from gpu_pipeline.checks.acceptance import is_accepted
 from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.child import check_child
 from gpu_pipeline.checks.finding import Finding, Place, Severity
+from gpu_pipeline.checks.fit import check_fit
 from gpu_pipeline.checks.needs import Need, check_needs
 from gpu_pipeline.checks.rules import RulesToCheck, check_rules, check_values
 from gpu_pipeline.child import Child
+from gpu_pipeline.cluster.emitted import Locate
 from gpu_pipeline.errors import FindingsError
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.outcomes import Mode, Outcome
@@ -28,12 +30,15 @@ def check_before_writing(
     text: str,
     name: str,
     acceptances: Sequence[Acceptance],
+    locate: Locate,
 ) -> list[Finding]:
     """Warnings about the child under the parent at hand. Raises FindingsError for an error.
 
-    `text` is what was rendered from `child`, `name` what to call it.
+    `text` is what was rendered from `child`, `name` what to call it; `locate` says where a key of
+    routing.toml stands.
     """
     found = planned_findings(jobs, child, [outcome]) if child.jobs else []
+    found += check_fit(jobs, locate=locate) if child.jobs else []
     found += check_child(text, name, given=child.capture)
     found = [each for each in found if not is_accepted(each, acceptances)]
     if any(each.severity is Severity.ERROR for each in found):

@@ -86,6 +86,17 @@ def test_an_accepted_error_no_longer_fails(
     assert "FIT102 (1)" in result.err
 
 
+def test_nothing_is_rendered_that_fits_on_no_node(
+    run: Callable[..., Result], edit: Callable[..., Path]
+) -> None:
+    bad = ("concurrency = 2 ", "concurrency = 9 ")
+    refused = run("render", "--routing", edit(bad), "-o", "-")
+    assert (refused.code, refused.out) == (1, "")
+    assert "FIT102" in refused.err
+    entry = '[[accept]]\ncode = "FIT102"\nreason = "r"\nuntil = 9999-01-01\n\n[models.dqn]'
+    assert run("render", "--routing", edit(bad, ("[models.dqn]", entry)), "-o", "-").code == 0
+
+
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
