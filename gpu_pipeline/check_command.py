@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from gpu_pipeline.checks.finding import Finding, Severity
 from gpu_pipeline.checks.parent import check_parent
 from gpu_pipeline.checks.rendering import never_added, planned_findings
 from gpu_pipeline.ci_file import CiFile, parse_ci_file
+from gpu_pipeline.cluster.child_jobs import child_jobs
 from gpu_pipeline.cluster_command import runner_findings
 from gpu_pipeline.console import show
 from gpu_pipeline.contexts import parent_contexts
@@ -44,7 +46,7 @@ def run_check(options: argparse.Namespace, environment: Mapping[str, str]) -> in
     else:
         found = _child_findings(loaded, options.child)
         found += _parent_findings(loaded, options.parent) if options.parent else []
-        found += runner_findings(loaded.routed, options) if options.runner else []
+        found += _contract_findings(loaded, options) if options.runner else []
     left, accepted = apply_acceptances(
         _distinct(found),
         loaded.routing.accept or (),
@@ -106,6 +108,16 @@ def _child_findings(loaded: Loaded, path: Path) -> list[Finding]:
     # RUL105 says of a variable whose value matters what PIP157 says of every one.
     found = [each for each in found if each.code != "PIP157"]
     return found + check_child_rules(file, loaded.context, capture=capture)
+
+
+def _contract_findings(loaded: Loaded, options: argparse.Namespace) -> list[Finding]:
+    """What the runner does to the jobs of a child file."""
+    try:
+        file = parse_ci_file(_text(options.child, "CHILD"), display(options.child))
+    except YamlError:
+        return []  # one of the findings says so
+    jobs = child_jobs(file, loaded.routing.pools or {})
+    return runner_findings(dataclasses.replace(loaded.routed, jobs=jobs), options) if jobs else []
 
 
 def _parent_findings(loaded: Loaded, path: Path) -> list[Finding]:

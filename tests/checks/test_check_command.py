@@ -165,3 +165,70 @@ def test_a_file_without_an_end_is_refused(run: Callable[..., Result]) -> None:
     result = run("check", "/dev/zero")
     assert (result.code, result.out) == (2, "")
     assert "larger than 16 MiB" in result.err
+
+
+def runner_file(run: Callable[..., Result], folder: Path, *, without: str = "\0") -> Path:
+    """A config.toml as `cluster runner` prints it, less the lines that contain `without`."""
+    path = folder / "config.toml"
+    lines = run("cluster", "runner").out.splitlines()
+    path.write_text("\n".join(line for line in lines if without not in line), encoding="utf-8")
+    return path
+
+
+def runner_codes(result: Result) -> list[tuple[str, str]]:
+    found = json.loads(result.out)
+    return [
+        (each["code"], each["message"])
+        for each in found
+        if each["code"].startswith("RUN") and each["severity"] != "note"
+    ]
+
+
+def test_a_child_file_is_held_against_the_runner(
+    run: Callable[..., Result], tmp_path: Path
+) -> None:
+    child = tmp_path / "child.yml"
+    assert run("render", "-o", child).code == 0
+    passing = runner_file(run, tmp_path)
+    assert runner_codes(run("check", child, "--runner", passing, "--format", "json")) == []
+    failing = runner_file(run, tmp_path, without="node_selector_overwrite")
+    [(code, message)] = runner_codes(run("check", child, "--runner", failing, "--format", "json"))
+    assert code == "RUN101"
+    assert "landing on ci-compile (NVIDIA L4): 16 jobs" in message
+
+
+def test_a_child_by_hand_is_held_against_the_runner(
+    run: Callable[..., Result], tmp_path: Path
+) -> None:
+    child = tmp_path / "child.yml"
+    child.write_text(
+        """
+fit:
+  script: [make]
+  variables:
+    KUBERNETES_NODE_SELECTOR_X: pool=h100
+    KUBERNETES_NODE_TOLERATIONS_X: gpu=true:NoSchedule
+    KUBERNETES_MEMORY_REQUEST: 900Gi
+  rules: [{when: always, variables: {KUBERNETES_CPU_REQUEST: "64"}}]
+""",
+        encoding="utf-8",
+    )
+    result = run("check", child, "--runner", runner_file(run, tmp_path), "--format", "json")
+    found = runner_codes(result)
+    assert sorted(code for code, _ in found) == ["RUN102", "RUN105", "RUN106", "RUN106"]
+    assert any("child.yml:7" in message for _, message in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [("KUBERNETES_GPU_LIMIT", "pod_spec patch"), ("KUBERNETES_CPU_REQEST", "correct")],
+)
+def test_a_variable_that_no_runner_reads_is_found_in_any_child(
+    run: Callable[..., Result], tmp_path: Path, name: str, fix: str
+) -> None:
+    child = tmp_path / "child.yml"
+    child.write_text(f'a:\n  script: [make]\n  variables:\n    {name}: "1"\n', encoding="utf-8")
+    [found] = json.loads(run("check", child, "--format", "json").out)
+    assert (found["code"], found["line"]) == ("RUN123", 4)
+    assert found["key"] == f"variables.{name}"
+    assert fix in found["fix"]
