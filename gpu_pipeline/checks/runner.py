@@ -92,6 +92,7 @@ def _contracts(
     name: str | None,
     given_tags: Sequence[str],
 ) -> list[Contract]:
+    values = frozenset(each.value for each in emissions(jobs, locate))
     return [
         Contract(
             file=file,
@@ -99,6 +100,7 @@ def _contracts(
             jobs=tuple(mine),
             emitted=tuple(emissions(mine, locate)),
             pools=routing.pools or {},
+            emitted_elsewhere=values,
         )
         for runner, mine in _served(jobs, file, name=name, given_tags=given_tags)
         if mine
