@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
+from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.contract import Contract, named, own_label, pair, with_gpu
-from gpu_pipeline.checks.finding import Finding
+from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.checks.permission_probes import near, other_names, spelt_out
-from gpu_pipeline.cluster.emitted import Emission
+from gpu_pipeline.cluster.emitted import Emission, Locate, emissions
 from gpu_pipeline.cluster.runner_config import Setting
 from gpu_pipeline.cluster.runner_keys import Kind, known_variables, permission_for
 from gpu_pipeline.cluster.runner_needs import by_permission, smallest_line
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.problems import Origin
 from gpu_pipeline.quantity import QuantityError, parse_quantity
 from gpu_pipeline.rules.regex import InvalidRegexError, Regex
 
@@ -51,20 +53,35 @@ def check_permissions(contract: Contract) -> Iterator[Finding]:
             )  # fmt: skip
 
 
+def check_unread(jobs: Sequence[Job], locate: Locate) -> Iterator[Finding]:
+    """Variables that no runner reads, whichever it is, at the lines of the routing."""
+    unread: dict[tuple[str, Origin], list[Job]] = {}
+    for each in emissions(jobs, locate):
+        if permission_for(each.name) is None:
+            unread.setdefault((each.name, each.origin), []).append(each.job)
+    for (name, origin), setting in unread.items():
+        yield finding(
+            "RUN123", Place(file=origin.file, line=origin.line, key=origin.path),
+            f"no runner reads {name}{_instead(name)}; it does nothing in {named(setting)}",
+            fix="correct the name, or remove it",
+        )  # fmt: skip
+
+
+def _instead(name: str) -> str:
+    if "GPU" in name:
+        return "; the number of GPUs is a property of the runner: a pod_spec patch asks for them"
+    return did_you_mean(name, known_variables())
+
+
 def _unread(contract: Contract) -> Iterator[Finding]:
     unread: dict[str, list[Emission]] = {}
     for each in contract.emitted:
         if permission_for(each.name) is None:
             unread.setdefault(each.name, []).append(each)
     for name, emitted in unread.items():
-        gpu = (
-            "; the number of GPUs is a property of the runner: a pod_spec patch asks for them"
-            if "GPU" in name
-            else did_you_mean(name, known_variables())
-        )
         yield contract.finding(
             "RUN123", contract.runner.kubernetes_line, name,
-            f"{emitted[0].origin} sets {name}, which no runner reads{gpu}; "
+            f"{emitted[0].origin} sets {name}, which no runner reads{_instead(name)}; "
             f"it does nothing in {contract.named(e.job for e in emitted)}",
             fix=f"correct or remove {emitted[0].origin.path} ({emitted[0].origin})",
         )  # fmt: skip
