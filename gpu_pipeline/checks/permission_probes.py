@@ -10,7 +10,8 @@ import itertools
 import string
 from collections.abc import Iterable, Iterator, Sequence
 
-_MOST = 1000
+_MOST = 1000  # texts that are tried of a regex, or of a part of it
+_LONGEST = 1000  # characters
 _OTHER_NAMES = ("other", "prod-h100")
 _CLASSES = {"d": "50", "w": "w5", "s": " ", "D": "x", "W": "-", "S": "x", "n": "\n", "t": "\t"}
 _ANCHORS = "AzZbB"
@@ -88,7 +89,7 @@ class _Expander:
             counts: Iterable[int] = (least,) if len(bounds) == 1 else (least, least + 1)
         else:
             counts = _COUNTS[sign]
-        return [choice * min(count, 64) for count in counts for choice in choices]
+        return [(choice * min(count, 64))[:_LONGEST] for count in counts for choice in choices]
 
     def _atom(self) -> list[str]:
         char = self._take()
@@ -133,5 +134,5 @@ def _combined(parts: Sequence[list[str]]) -> list[str]:
         for choice in part
     )
     products = ("".join(each) for each in itertools.product(*parts))
-    found = itertools.chain(["".join(first)], varied, itertools.islice(products, _MOST))
-    return list(dict.fromkeys(found))[: 2 * _MOST]
+    found = itertools.chain(itertools.islice(varied, _MOST), itertools.islice(products, _MOST))
+    return list(dict.fromkeys(found)) or [""]

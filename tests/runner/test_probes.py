@@ -30,6 +30,8 @@ def test_a_regex_that_is_not_understood_spells_out_nothing(pattern: str) -> None
 def test_many_alternatives_take_no_time() -> None:
     assert len(spelt_out("(a|b|c|d|e)" * 30)) <= 2000
     assert len(spelt_out("((a*)*)*" + "x{99999}" * 9)) <= 2000
+    assert max(map(len, spelt_out("((((a{64}){64}){64}){64}){64}"))) <= 1000
+    assert len(spelt_out("|".join(f"pool={n}" for n in range(900)))) == 900
 
 
 def test_values_close_to_one_differ_from_it() -> None:
