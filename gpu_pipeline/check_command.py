@@ -28,8 +28,8 @@ from gpu_pipeline.reports import findings as reports
 from gpu_pipeline.yaml_text import YamlError
 
 _OUTPUT = "child-pipeline.yml"
-# RUL105 says of a variable whose value matters what PIP157 says of every one.
-_SAID_OF_ROUTING = ("PIP157",)
+# What is said of the routing: RUL105 of a variable whose value matters, and PIP157 of every one.
+_SAID_OF_ROUTING = ("PIP157", "RUN123")
 
 
 def run_check(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
@@ -117,7 +117,10 @@ def _contract_findings(loaded: Loaded, options: argparse.Namespace) -> list[Find
     except YamlError:
         return []  # one of the findings says so
     jobs = child_jobs(file, loaded.routing.pools or {})
-    return runner_findings(dataclasses.replace(loaded.routed, jobs=jobs), options) if jobs else []
+    if not jobs:
+        return []
+    found = runner_findings(dataclasses.replace(loaded.routed, jobs=jobs), options)
+    return [each for each in found if each.code != "RUN123"]  # said of the file alone
 
 
 def _parent_findings(loaded: Loaded, path: Path) -> list[Finding]:

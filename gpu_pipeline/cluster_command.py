@@ -10,7 +10,8 @@ from tabulate import tabulate
 from gpu_pipeline.checks.finding import Finding
 from gpu_pipeline.checks.fit import check_fit
 from gpu_pipeline.checks.runner import check_runner, runners_of
-from gpu_pipeline.cluster.fit import pool_fits, shown
+from gpu_pipeline.checks.runner_permissions import check_unread
+from gpu_pipeline.cluster.fit import Fit, pool_fits, shown
 from gpu_pipeline.cluster.runner_config import Runner, RunnerFile
 from gpu_pipeline.cluster.runner_file import load_runner_file
 from gpu_pipeline.cluster.runner_settings import runner_helm, runner_toml
@@ -48,7 +49,9 @@ def runner_findings(routed: LoadedRouting, options: argparse.Namespace) -> list[
     found = check_fit(
         routed.jobs, locate=routed.lines.origin, runner_of=lambda job: runners.get(job.name)
     )
-    if file is not None:
+    if file is None:
+        found += check_unread(routed.jobs, routed.lines.origin)
+    else:
         found += check_runner(
             routed.jobs,
             routed.routing,
@@ -90,11 +93,18 @@ def _fit_table(routed: LoadedRouting, options: argparse.Namespace) -> str:
             ),
             "fit on a node": "unknown" if fit.per_node is None else fit.per_node,
             "bound by": fit.binding or "-",
-            "planned": fit.jobs[0].pool_settings.concurrency,
+            "planned": _planned(fit),
         }
         for fit in pool_fits(routed.jobs, lambda job: runners.get(job.name))
     ]
     return tabulate(rows, headers="keys", disable_numparse=True)
+
+
+def _planned(fit: Fit) -> str:
+    """How many jobs of a pool are planned at once, marked where not as many fit."""
+    planned = fit.jobs[0].pool_settings.concurrency or 1
+    short = fit.per_node is not None and fit.per_node < planned
+    return f"{planned} (too many)" if short else str(planned)
 
 
 def _split(tags: str | None) -> tuple[str, ...]:
@@ -104,6 +114,8 @@ def _split(tags: str | None) -> tuple[str, ...]:
 def _seconds(text: str | None) -> int | None:
     if text is None:
         return None
+    if text.isdecimal():
+        return int(text)  # as the server's API and the chart have it
     try:
         return parse_duration(text)
     except DurationError as error:

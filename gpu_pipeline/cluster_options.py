@@ -46,5 +46,7 @@ def add_runner_arguments(parser: argparse.ArgumentParser) -> None:
         "--runner-tags", metavar="A,B", help="its tags, which a config.toml does not hold"
     )
     parser.add_argument(
-        "--runner-max-timeout", metavar="TIME", help="its maximum job timeout on the server: 12h"
+        "--runner-max-timeout",
+        metavar="TIME",
+        help="its maximum job timeout on the server: 12h, or in seconds",
     )

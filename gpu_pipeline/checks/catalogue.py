@@ -145,6 +145,8 @@ CATALOGUE: dict[str, Entry] = {
     "RUN124": _note("another runner takes some of the jobs"),
     "RUN125": _error("no runner of the file takes the jobs"),
     "RUN126": _note("something cannot be decided without running a job"),
+    "RUN127": _warning("the helper has little memory"),
+    "RUN128": _warning("the runner sets where pods go in another place too"),
     # FIT: jobs on nodes and GPUs
     "FIT101": _error("a job fits on no node of its pool"),
     "FIT102": _error("more jobs at once than fit on a node"),

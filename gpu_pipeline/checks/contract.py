@@ -16,13 +16,17 @@ from gpu_pipeline.words import count
 
 @dataclass(frozen=True, kw_only=True)
 class Contract:
-    """`pools` are all pools of the routing; `used` those that `jobs` go to."""
+    """`pools` are all pools of the routing; `used` those that `jobs` go to.
+
+    `emitted_elsewhere` are values that the routing's other jobs emit.
+    """
 
     file: RunnerFile
     runner: Runner
     jobs: tuple[Job, ...]
     emitted: tuple[Emission, ...]
     pools: Mapping[str, Pool]
+    emitted_elsewhere: frozenset[str] = frozenset()
 
     @property
     def used(self) -> dict[str, Pool]:

@@ -18,7 +18,17 @@ from gpu_pipeline.quantity import parse_quantity
 from gpu_pipeline.words import count
 
 MAX_MPS_CLIENTS = 48  # on Volta and newer; NVIDIA MPS documentation
-_PLUGINS_OWN = ("CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY")
+# Under MPS the plugin sets the first one in the container. The second is its daemon's matter, and
+# the plugin does not set it there.
+_UNDER_MPS = {
+    "CUDA_MPS_PIPE_DIRECTORY": (
+        "is set by the device plugin, and another value leads jobs away from its daemon"
+    ),
+    "CUDA_MPS_LOG_DIRECTORY": (
+        "says where the MPS daemon writes its logs, and that daemon is the device plugin's, which "
+        "leaves it unset in jobs"
+    ),
+}
 
 
 def check_gpu_sharing(name: str, jobs: Sequence[Job], *, locate: Locate) -> list[Finding]:
@@ -104,14 +114,14 @@ def _check_variables(name: str, jobs: Sequence[Job]) -> Iterator[Finding]:
     blamed: dict[tuple[str, Place], list[Job]] = {}
     for job in jobs:
         for variable, value in job.values.variables.items():
-            ours = variable in _PLUGINS_OWN or pool.sharing != "mps"
+            ours = variable in _UNDER_MPS or pool.sharing != "mps"
             if variable.startswith("CUDA_MPS_") and ours:
                 origin = value.origin
                 place = Place(file=origin.file, line=origin.line, key=origin.path)
                 blamed.setdefault((variable, place), []).append(job)
     for (variable, place), members in blamed.items():
         why = (
-            "is set by the device plugin, and another value leads jobs away from its daemon"
+            _UNDER_MPS[variable]
             if pool.sharing == "mps"
             else f"means nothing on {name}, whose GPU is not shared by MPS"
         )

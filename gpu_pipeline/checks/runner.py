@@ -19,6 +19,7 @@ from gpu_pipeline.checks.runner_capacity import (
 )
 from gpu_pipeline.checks.runner_gpu import check_gpu
 from gpu_pipeline.checks.runner_permissions import check_permissions
+from gpu_pipeline.checks.runner_places import check_places
 from gpu_pipeline.checks.runner_selector import check_manager, check_selectors
 from gpu_pipeline.checks.runner_sizes import check_sizes
 from gpu_pipeline.cluster.emitted import Locate, emissions
@@ -59,6 +60,7 @@ def check_runner(
         found += _strays(contract, contract.runner.stray_keys)
         found += check_permissions(contract)
         found += check_selectors(contract)
+        found += check_places(contract)
         found += check_waiting(contract)
         found += check_at_once(contract)
         found += check_sizes(contract)
@@ -92,6 +94,7 @@ def _contracts(
     name: str | None,
     given_tags: Sequence[str],
 ) -> list[Contract]:
+    values = frozenset(each.value for each in emissions(jobs, locate))
     return [
         Contract(
             file=file,
@@ -99,6 +102,7 @@ def _contracts(
             jobs=tuple(mine),
             emitted=tuple(emissions(mine, locate)),
             pools=routing.pools or {},
+            emitted_elsewhere=values,
         )
         for runner, mine in _served(jobs, file, name=name, given_tags=given_tags)
         if mine
@@ -111,7 +115,7 @@ def _served(
     """Each runner with the jobs it takes; every job is taken by one runner at most."""
     tag_sets = list(dict.fromkeys(tags_of(job) for job in jobs))
     served = []
-    for runner in select_runners(file, name):
+    for runner in _meant(select_runners(file, name), tag_sets, given_tags):
         tags = served_tags(file, runner, tag_sets, given_tags)
         served.append((runner, [job for job in jobs if _takes(runner, tags, tags_of(job))]))
     owners: dict[str, Runner] = {}
@@ -124,6 +128,21 @@ def _served(
                     "name the one that is meant with --runner-name"
                 )
     return served
+
+
+def _meant(
+    runners: Sequence[Runner], tag_sets: Sequence[tuple[str, ...]], given: Sequence[str]
+) -> Sequence[Runner]:
+    """Of several runners those named after the tags that jobs use, or that an option gives.
+
+    All of them where names do not answer it for every set of tags.
+    """
+    if len(runners) == 1 or any(runner.tags is not None for runner in runners):
+        return runners
+    wanted = [tags for tags in tag_sets if set(tags) == set(given)] if given else tag_sets
+    names = {runner_name_of(tags) for tags in (wanted or [tuple(given)])}
+    chosen = [runner for runner in runners if runner.name in names]
+    return chosen if {runner.name for runner in chosen} == names else runners
 
 
 def _takes(runner: Runner, tags: tuple[str, ...] | None, wanted: tuple[str, ...]) -> bool:
@@ -170,5 +189,5 @@ def _strays(contract: Contract, strays: Iterable[StrayKey]) -> Iterator[Finding]
         )
         yield contract.finding(
             "RUN122", stray.line, stray.name, what,
-            fix=f"write {stray.meant}, in {stray.belongs_to}",
+            fix=stray.fix or f"write {stray.meant}, in {stray.belongs_to}",
         )  # fmt: skip

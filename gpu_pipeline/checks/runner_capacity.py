@@ -86,9 +86,10 @@ def check_maximum_timeout(contract: Contract, stated: int | None) -> Iterator[Fi
     seconds = stated if stated is not None else setting.value if setting else 0
     cut = [job for job in contract.jobs if 0 < seconds < parse_duration(job.timeout)]
     if cut:
-        line = setting.line if setting and stated is None else 0
+        in_file = setting is not None and stated is None
         yield contract.finding(
-            "RUN121", line, "maximumTimeout",
+            "RUN121", setting.line if setting and in_file else 0,
+            "maximumTimeout" if in_file else "the maximum job timeout",
             f"ends jobs after {format_duration(seconds)}, whatever their own timeout says: "
             + contract.named(cut),
             fix="raise the runner's maximum job timeout (Admin or Settings > CI/CD > Runners)",

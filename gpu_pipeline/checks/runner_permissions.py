@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
+from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.contract import Contract, named, own_label, pair, with_gpu
-from gpu_pipeline.checks.finding import Finding
-from gpu_pipeline.cluster.emitted import Emission
+from gpu_pipeline.checks.finding import Finding, Place
+from gpu_pipeline.checks.permission_probes import near, other_names, spelt_out
+from gpu_pipeline.cluster.emitted import Emission, Locate, emissions
 from gpu_pipeline.cluster.runner_config import Setting
-from gpu_pipeline.cluster.runner_keys import Kind, known_variables, permission_for
+from gpu_pipeline.cluster.runner_keys import Kind, instead_of, permission_for
 from gpu_pipeline.cluster.runner_needs import by_permission, smallest_line
 from gpu_pipeline.jobs import Job
-from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.problems import Origin
 from gpu_pipeline.quantity import QuantityError, parse_quantity
 from gpu_pipeline.rules.regex import InvalidRegexError, Regex
 
@@ -50,20 +52,29 @@ def check_permissions(contract: Contract) -> Iterator[Finding]:
             )  # fmt: skip
 
 
+def check_unread(jobs: Sequence[Job], locate: Locate) -> Iterator[Finding]:
+    """Variables that no runner reads, whichever it is, at the lines of the routing."""
+    unread: dict[tuple[str, Origin], list[Job]] = {}
+    for each in emissions(jobs, locate):
+        if permission_for(each.name) is None:
+            unread.setdefault((each.name, each.origin), []).append(each.job)
+    for (name, origin), setting in unread.items():
+        yield finding(
+            "RUN123", Place(file=origin.file, line=origin.line, key=origin.path),
+            f"no runner reads {name}{instead_of(name)}; it does nothing in {named(setting)}",
+            fix="correct the name, or remove it",
+        )  # fmt: skip
+
+
 def _unread(contract: Contract) -> Iterator[Finding]:
     unread: dict[str, list[Emission]] = {}
     for each in contract.emitted:
         if permission_for(each.name) is None:
             unread.setdefault(each.name, []).append(each)
     for name, emitted in unread.items():
-        gpu = (
-            "; the number of GPUs is a property of the runner: a pod_spec patch asks for them"
-            if "GPU" in name
-            else did_you_mean(name, known_variables())
-        )
         yield contract.finding(
             "RUN123", contract.runner.kubernetes_line, name,
-            f"{emitted[0].origin} sets {name}, which no runner reads{gpu}; "
+            f"{emitted[0].origin} sets {name}, which no runner reads{instead_of(name)}; "
             f"it does nothing in {contract.named(e.job for e in emitted)}",
             fix=f"correct or remove {emitted[0].origin.path} ({emitted[0].origin})",
         )  # fmt: skip
@@ -149,12 +160,18 @@ def _check_regex(
                 + f": the runner fails {contract.named(jobs)}",
                 fix=needed,
             )  # fmt: skip
-    other = next((text for text in _others(values, kind) if regex.is_found_in(text)), None)
-    if other is not None and not any("$" in value for value in values):
+    if any("$" in value for value in values) or not any(map(regex.is_found_in, values)):
+        return  # nothing can be said, or RUN105 says what to write
+    others = _others(contract, values, kind, setting.value)
+    other = next((text for text in others if regex.is_found_in(text)), None)
+    if other is not None:
+        whole = Regex(source=rf"\A(?:{setting.value})\z").is_found_in(other)
+        shown = other.replace("\n", "\\n")
         yield contract.finding(
             "RUN108", setting.line, key,
-            f'"{setting.value}" is searched for anywhere in the value, so it also permits '
-            f'"{other}" to everybody who may use this runner',
+            f'"{setting.value}" '
+            + ("" if whole else "is searched for anywhere in the value, so it ")
+            + f'also permits "{shown}" to everybody who may use this runner',
             fix=needed,
         )  # fmt: skip
 
@@ -170,14 +187,26 @@ def _unknown(
     )  # fmt: skip
 
 
-def _others(values: Sequence[str], kind: Kind) -> Iterator[str]:
+def _others(contract: Contract, values: Sequence[str], kind: Kind, pattern: str) -> Iterator[str]:
     """Values that nobody emits, and that a regex made for `values` has no reason to match."""
+    for each in _probes(contract, values, kind, pattern):
+        can_be_sent = bool(each) or kind is Kind.TOLERATION
+        if kind is Kind.PAIR:
+            can_be_sent = "=" in each
+        if can_be_sent and each not in values and each not in contract.emitted_elsewhere:
+            yield each
+
+
+def _probes(contract: Contract, values: Sequence[str], kind: Kind, pattern: str) -> Iterator[str]:
+    if kind is not Kind.REGEX:
+        for value in values:
+            yield from other_names(value)
+        yield from filter(None, map(own_label, contract.pools.values()))
+    yield from spelt_out(pattern)
     for value in values:
-        yield from (f"{value}x", f"x{value}")
-        if "=" in value and kind is not Kind.REGEX:
-            yield f"{pair(value)[0]}=any-other"
+        yield from near(value)
     yield "any-other" if kind is Kind.REGEX else "any.other/label=any-other"
-    if kind is Kind.TOLERATION and "" not in values:
+    if kind is Kind.TOLERATION:
         yield ""
 
 

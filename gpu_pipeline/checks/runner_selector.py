@@ -36,13 +36,20 @@ def check_selectors(contract: Contract) -> Iterator[Finding]:
 
 def check_manager(contract: Contract) -> Iterator[Finding]:
     """The manager's own pod on a GPU node: a node that is paid for and never goes away."""
-    for label, setting in contract.file.manager_selector.items():
+    chosen = [
+        *(
+            (f"nodeSelector.{label}", label, it)
+            for label, it in contract.file.manager_selector.items()
+        ),
+        *((f"affinity: {label}", label, it) for label, it in contract.file.manager_affinity),
+    ]
+    for key, label, setting in chosen:
         for name, pool in contract.pools.items():
             if own_label(pool) == f"{label}={setting.value}" or (
                 label in _INSTANCE_LABELS and setting.value == pool.instance
             ):
                 yield contract.finding(
-                    "RUN120", setting.line, f"nodeSelector.{label}",
+                    "RUN120", setting.line, key,
                     f"puts the runner manager itself on {with_gpu(name, pool)}, which then never "
                     "scales down to zero",
                     fix="select a pool without GPUs",
@@ -107,7 +114,7 @@ def _check_kept(contract: Contract, name: str, pool: Pool) -> Iterator[Finding]:
     for label, setting in contract.runner.node_selector.items():
         if label in ours or _EVERYWHERE.get(label) == setting.value:
             continue
-        why = _contradiction(contract, label, setting.value, name)
+        why = contradiction(contract, label, setting.value, name)
         if why:
             yield contract.finding(
                 "RUN110", setting.line, f"node_selector.{label}",
@@ -124,7 +131,7 @@ def _check_kept(contract: Contract, name: str, pool: Pool) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _contradiction(contract: Contract, label: str, value: str, name: str) -> str:
+def contradiction(contract: Contract, label: str, value: str, name: str) -> str:
     """Why no node of the pool `name` can have this label; empty when one may."""
     pool = contract.pools[name]
     if own_label(pool) == f"{label}={value}":

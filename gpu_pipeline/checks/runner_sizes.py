@@ -13,6 +13,8 @@ from gpu_pipeline.cluster.runner_keys import RESOURCE_KEYS
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.quantity import QuantityError, parse_quantity
 
+_LEAST_HELPER_MEMORY = 512 * 2**20
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Size:
@@ -34,6 +36,7 @@ def check_sizes(contract: Contract) -> Iterator[Finding]:
                 "RUN107", setting.line, key, f"{error}; no pod starts with it",
                 fix="correct the quantity",
             )  # fmt: skip
+    yield from _check_helper(contract)
     pairs = [key.removesuffix("_request") for key in RESOURCE_KEYS if key.endswith("_request")]
     emitted = {(each.job.name, each.name): each for each in contract.emitted}
     for name in pairs:
@@ -52,6 +55,27 @@ def check_sizes(contract: Contract) -> Iterator[Finding]:
                 f"({limit.source}): Kubernetes refuses the pod of {contract.named(jobs)}",
                 fix="let the job set both, and permit both",
             )
+
+
+def _check_helper(contract: Contract) -> Iterator[Finding]:
+    """A helper with little memory; a request alone bounds nothing, but is what the node keeps."""
+    emitted = {(each.job.name, each.name): each for each in contract.emitted}
+    small: dict[tuple[str, _Size], list[Job]] = {}
+    for job in contract.jobs:
+        for key in ("helper_memory_limit", "helper_memory_request"):
+            size = _size(contract, emitted, job, key)
+            if size:
+                if size.amount < _LEAST_HELPER_MEMORY:
+                    small.setdefault((key, size), []).append(job)
+                break
+    for (key, size), jobs in small.items():
+        yield contract.finding(
+            "RUN127", size.line or contract.runner.kubernetes_line, key,
+            f"{size.text} ({size.source}) is little for the helper, which clones, and packs and "
+            "uploads artifacts such as checkpoints: without memory it is killed, and the job fails "
+            f'with `container not found ("helper")`: {contract.named(jobs)}',
+            fix=f'set {key} = "512Mi" or more',
+        )  # fmt: skip
 
 
 def _size(

@@ -1,4 +1,4 @@
-"""How many GPUs the runner's pod_spec patches ask for, for the build container."""
+"""What the runner's pod_spec patches ask for: GPUs for the build container, and nodes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import yaml
 
 from gpu_pipeline.cluster.runner_config import PodSpecPatch, Runner
 from gpu_pipeline.cluster.runner_keys import BUILD_CONTAINER, GPU_RESOURCE
+
+_PLACES = ("nodeSelector", "affinity", "nodeName")
 
 
 class PatchError(ValueError):
@@ -23,6 +25,15 @@ class GpuRequest:
 
     resource: str
     amount: str
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placement:
+    """A key of the pod that decides about its node; `selector` are the labels it asks for."""
+
+    key: str
+    selector: dict[str, str]
     line: int
 
 
@@ -44,14 +55,51 @@ def gpu_requests(runner: Runner) -> list[GpuRequest]:
     return found
 
 
-def _build_limits(patch: PodSpecPatch) -> Iterator[dict[str, object]]:
-    if patch.patch is None:
-        return
+def placements(runner: Runner) -> list[Placement]:
+    """What patches say about the node. Raises PatchError for the first broken patch."""
+    found = []
+    for patch in runner.pod_spec:
+        for key, value in _top_level(patch):
+            if key in _PLACES:
+                labels = _table(value) if key == "nodeSelector" else {}
+                selector = {str(label): str(name) for label, name in labels.items()}
+                found.append(Placement(key=key, selector=selector, line=patch.line))
+    return found
+
+
+def _top_level(patch: PodSpecPatch) -> Iterator[tuple[str, object]]:
+    """The pod's own keys that a patch sets, with what it sets in them."""
+    document = _parsed(patch)
+    if isinstance(document, dict):
+        yield from ((str(key), value) for key, value in document.items() if value is not None)
+    for operation in document if isinstance(document, list) else []:
+        steps = _steps(_table(operation))
+        value = _table(operation).get("value")
+        if _table(operation).get("op") in ("add", "replace") and steps:
+            for step in reversed(steps[1:]):
+                value = {step: value}
+            yield steps[0], value
+
+
+def _parsed(patch: PodSpecPatch) -> object:
     try:
-        document = yaml.safe_load(patch.patch.value)
+        return yaml.safe_load(patch.patch.value) if patch.patch else None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         first = str(error).splitlines()[0] if str(error) else "nested too deeply"
         raise PatchError(f"is neither YAML nor JSON ({first})") from None
+
+
+def _steps(operation: dict[str, object]) -> list[str]:
+    return [
+        step.replace("~1", "/").replace("~0", "~")
+        for step in str(operation.get("path", "")).split("/")[1:]
+    ]
+
+
+def _build_limits(patch: PodSpecPatch) -> Iterator[dict[str, object]]:
+    if patch.patch is None:
+        return
+    document = _parsed(patch)
     if patch.patch_type == "json":
         yield from _json_limits(document)
         return
@@ -74,10 +122,7 @@ def _json_limits(document: object) -> Iterator[dict[str, object]]:
     if not isinstance(document, list) or not all(isinstance(each, dict) for each in document):
         raise PatchError("a json patch is a list of operations")
     for operation in document:
-        steps = [
-            step.replace("~1", "/").replace("~0", "~")
-            for step in str(operation.get("path", "")).split("/")[1:]
-        ]
+        steps = _steps(operation)
         value: object = operation.get("value")
         if operation.get("op") not in ("add", "replace") or steps[:2] != ["containers", "0"]:
             continue

@@ -36,13 +36,17 @@ class PodSpecPatch:
 
 @dataclass(frozen=True, kw_only=True)
 class StrayKey:
-    """A key that the runner does not read where it stands; `meant` is one that it does."""
+    """A key that the runner does not read where it stands; `meant` is one that it does.
+
+    `fix` says what to do when it is not to write `meant` where it belongs to.
+    """
 
     table: str
     name: str
     line: int
     meant: str
     belongs_to: str
+    fix: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +56,7 @@ class Runner:
     `permissions` and `resources` are the keys of [runners.kubernetes] by name, as text. Empty ones,
     which the runner treats as absent, stand in `empty` with their lines. `tags` is None when the
     file does not say. `line` is that of [[runners]], `kubernetes_line` of [runners.kubernetes].
+    `environment` are the KUBERNETES_… variables in it; `affinity` is the line of that table.
     """
 
     name: str
@@ -67,6 +72,8 @@ class Runner:
     node_selector: Mapping[str, Setting[str]] = field(default_factory=dict)
     pod_spec: tuple[PodSpecPatch, ...] = ()
     services: int = 0
+    environment: Mapping[str, Setting[str]] = field(default_factory=dict)
+    affinity: int | None = None
     flags: Mapping[str, Setting[str]] = field(default_factory=dict)
     stray_keys: tuple[StrayKey, ...] = ()
 
@@ -79,13 +86,17 @@ class Runner:
 
 @dataclass(frozen=True, kw_only=True)
 class RunnerFile:
-    """A runner manager's file. `is_helm`: values.yaml; `maximum_timeout` is in seconds."""
+    """A runner manager's file. `is_helm`: values.yaml; `maximum_timeout` is in seconds.
+
+    `manager_affinity` are the labels and values that the manager's own node affinity requires.
+    """
 
     file: str
     is_helm: bool
     runners: tuple[Runner, ...]
     concurrent: Setting[int] | None = None
     manager_selector: Mapping[str, Setting[str]] = field(default_factory=dict)
+    manager_affinity: tuple[tuple[str, Setting[str]], ...] = ()
     maximum_timeout: Setting[int] | None = None
     stray_keys: tuple[StrayKey, ...] = ()
 

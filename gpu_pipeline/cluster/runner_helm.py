@@ -7,7 +7,7 @@ win over it; `concurrent` is the chart's own, one inside the text has no effect.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gpu_pipeline.ci_file import Tree, parse_ci_file
@@ -18,6 +18,13 @@ from gpu_pipeline.errors import Problem, RunnerConfigError
 from gpu_pipeline.yaml_text import YamlError
 
 _BARE_TEMPLATE = re.compile(r"^([ \t]*[\w.-]+[ \t]*=[ \t]*)\{\{.*\}\}[ \t]*$", re.MULTILINE)
+
+_NODE_AFFINITY = (
+    "affinity",
+    "nodeAffinity",
+    "requiredDuringSchedulingIgnoredDuringExecution",
+    "nodeSelectorTerms",
+)
 
 
 def read_runner_helm(text: str, file: str) -> RunnerFile:
@@ -51,6 +58,7 @@ def read_runner_helm(text: str, file: str) -> RunnerFile:
         concurrent=_number(root.get("concurrent"), file)
         or Setting(value=DEFAULT_HELM_CONCURRENT, line=root.line),
         manager_selector=_texts(root.get("nodeSelector")),
+        manager_affinity=tuple(_required(root.get(*_NODE_AFFINITY))),
         maximum_timeout=_number(root.get("runners", "maximumTimeout"), file),
         stray_keys=(*found.stray_keys, *_inner_concurrent(found)),
     )
@@ -102,6 +110,20 @@ def _texts(tree: Tree | None) -> dict[str, Setting[str]]:
         if tree is not None
         else {}
     )
+
+
+def _required(terms: Tree | None) -> Iterator[tuple[str, Setting[str]]]:
+    """The labels and values that a node affinity's terms allow."""
+    for term in _items(terms):
+        for expression in _items(term.get("matchExpressions")):
+            key, operator = expression.get("key"), expression.get("operator")
+            if key is not None and operator is not None and operator.value == "In":
+                for value in _items(expression.get("values")):
+                    yield str(key.value), Setting(value=str(value.value), line=value.line)
+
+
+def _items(tree: Tree | None) -> list[Tree]:
+    return tree.value if tree is not None and isinstance(tree.value, list) else []
 
 
 def _inner_concurrent(found: RunnerFile) -> list[StrayKey]:

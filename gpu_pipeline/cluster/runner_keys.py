@@ -10,6 +10,8 @@ import enum
 import re
 from dataclasses import dataclass
 
+from gpu_pipeline.names import did_you_mean
+
 DEFAULT_POLL_TIMEOUT = 180  # seconds; common/const.go: KubernetesPollTimeout
 DEFAULT_CONCURRENT = 1  # of config.toml; a missing or zero value
 DEFAULT_HELM_CONCURRENT = 10  # charts/gitlab-runner: values.yaml
@@ -98,6 +100,13 @@ def permission_for(name: str) -> Permission | None:
 def known_variables() -> list[str]:
     """Names (or beginnings of names) of all variables that the runner reads."""
     return [*_NAMED, *_PREFIXED, *(f"KUBERNETES_{key.upper()}" for key in RESOURCE_KEYS)]
+
+
+def instead_of(name: str) -> str:
+    """What to say after the name of a variable that no runner reads."""
+    if "GPU" in name:
+        return "; the number of GPUs is a property of the runner: a pod_spec patch asks for them"
+    return did_you_mean(name, known_variables())
 
 
 def environment_name(key: str) -> str:

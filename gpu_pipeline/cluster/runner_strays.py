@@ -20,6 +20,12 @@ _TABLES = {
 # Keys that the runner has and that resemble others, or that mean something in several tables.
 _ELSEWHERE = ("poll_interval", "service_account", "pod_labels", "pod_annotations")
 _AMBIGUOUS = ("name", "limit", "environment", "services", "executor")
+# Only the server keeps it; of a chart's values, registration sends it there.
+_ON_THE_SERVER = ("maximum_timeout", "maximumtimeout")
+_SET_THERE = (
+    "remove it, and set the runner's maximum job timeout on the server (Admin or Settings > "
+    "CI/CD > Runners); --runner-max-timeout says here what it is"
+)
 _SIMILAR = 0.84  # enough for one or two wrong letters in the runner's long names
 
 
@@ -28,6 +34,15 @@ def stray_key(table: str, name: str, line: int) -> StrayKey | None:
     here, key = _TABLES.get(table, ()), name.lower()
     if key in here or key in _ELSEWHERE or key in _AMBIGUOUS:
         return None
+    if key in _ON_THE_SERVER:
+        return StrayKey(
+            table=table,
+            name=name,
+            line=line,
+            meant="the maximum job timeout",
+            belongs_to="the server",
+            fix=_SET_THERE,
+        )
     for home, keys in _TABLES.items():
         if key in keys:
             return StrayKey(table=table, name=name, line=line, meant=key, belongs_to=home)

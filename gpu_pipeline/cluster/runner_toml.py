@@ -21,6 +21,8 @@ from gpu_pipeline.problems import dotted
 from gpu_pipeline.toml_lines import Path, key_lines
 
 T = TypeVar("T")
+# Keys that decide nothing here: one that is a Helm template counts as not given.
+_UNDECIDED = ("name",)
 _NAMES: dict[type, str] = {int: "a whole number", str: "text", bool: "true or false"}
 
 
@@ -126,11 +128,12 @@ class _Reader:
         if path is None:
             return None
         value = self._at(path)
+        if "{{" in str(value):
+            if name not in _UNDECIDED:
+                self.note(path, "is a Helm template; check what `helm template` makes of it")
+            return None
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             self.note(path, f"the runner wants {_NAMES[kind]} here and would not start")
-            return None
-        if "{{" in str(value):
-            self.note(path, "is a Helm template; check what `helm template` makes of it")
             return None
         return Setting(value=value, line=self.line(path))
 
@@ -184,7 +187,9 @@ class _Reader:
             node_selector=self.texts(kubernetes, "node_selector"),
             pod_spec=tuple(self._patch(path) for path in self.tables(kubernetes, "pod_spec")),
             services=len(self.tables(kubernetes, "services")),
-            flags=self._flags(here),
+            flags=self._variables(here, "FF_") | self._switches(here),
+            environment=self._variables(here, "KUBERNETES_"),
+            affinity=self._line_where(kubernetes, "affinity"),
             stray_keys=(
                 *self.strays(here, "[[runners]]"),
                 *self.strays(kubernetes, "[runners.kubernetes]"),
@@ -229,15 +234,24 @@ class _Reader:
             patch_type=kind,
         )
 
-    def _flags(self, runner: Path) -> dict[str, Setting[str]]:
-        """Feature flags, from their table and from the runner's environment, which is weaker."""
-        flags = {}
+    def _line_where(self, table: Path, name: str) -> int | None:
+        path = self.find(table, name)
+        return self.line(path) if path and self._at(path) else None
+
+    def _variables(self, runner: Path, prefix: str) -> dict[str, Setting[str]]:
+        """The variables in the runner's environment whose names begin like this."""
+        found = {}
         environment = self.find(runner, "environment")
         entries = self._at(environment) if environment else []
         for index, entry in enumerate(entries if isinstance(entries, list) else []):
             name, _, value = str(entry).partition("=")
-            if environment and name.startswith("FF_"):
-                flags[name] = Setting(value=value, line=self.line((*environment, index)))
+            if environment and name.startswith(prefix):
+                found[name] = Setting(value=value, line=self.line((*environment, index)))
+        return found
+
+    def _switches(self, runner: Path) -> dict[str, Setting[str]]:
+        """Feature flags from their table, which is stronger than the environment."""
+        flags = {}
         table, keys = self.table(runner, "feature_flags")
         for key in keys:
             switch = self.get(table, key, bool)

@@ -220,15 +220,15 @@ fit:
 
 
 @pytest.mark.parametrize(
-    ("name", "fix"),
-    [("KUBERNETES_GPU_LIMIT", "pod_spec patch"), ("KUBERNETES_CPU_REQEST", "correct")],
+    ("name", "why"),
+    [("KUBERNETES_GPU_LIMIT", "pod_spec patch"), ("KUBERNETES_CPU_REQEST", "did you mean")],
 )
 def test_a_variable_that_no_runner_reads_is_found_in_any_child(
-    run: Callable[..., Result], tmp_path: Path, name: str, fix: str
+    run: Callable[..., Result], tmp_path: Path, name: str, why: str
 ) -> None:
     child = tmp_path / "child.yml"
     child.write_text(f'a:\n  script: [make]\n  variables:\n    {name}: "1"\n', encoding="utf-8")
     [found] = json.loads(run("check", child, "--format", "json").out)
     assert (found["code"], found["line"]) == ("RUN123", 4)
     assert found["key"] == f"variables.{name}"
-    assert fix in found["fix"]
+    assert why in found["message"]

@@ -157,4 +157,18 @@ def test_fit_names_the_binding_resource(run: Run) -> None:
     assert re.search(r" 2 +cpu +2$", rows["ci-compile"])
     assert re.search(r" 5 +memory +4$", rows["ci-training"])
     helper = ROOT / "tests/findings/FIT102/helper.toml"
-    assert "3100m cpu" in run("cluster", "fit", "--runner", helper).out
+    with_helper = run("cluster", "fit", "--runner", helper).out
+    assert "3100m cpu" in with_helper
+    assert "too many" not in result.out
+
+
+def test_fit_marks_where_fewer_fit_than_planned(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "routing.toml"
+    text = SHIPPED.read_text(encoding="utf-8").replace("concurrency = 2 ", "concurrency = 3 ")
+    path.write_text(text, encoding="utf-8")
+    rows = {
+        line.split()[0]: line
+        for line in run("cluster", "fit", "--routing", path).out.splitlines()[2:]
+    }
+    assert rows["ci-compile"].endswith("3 (too many)")
+    assert rows["ci-training"].rstrip().endswith(" 4")

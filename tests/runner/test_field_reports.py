@@ -12,7 +12,7 @@ from gpu_pipeline.cluster.fit import how_many, node_size
 from gpu_pipeline.quantity import parse_quantity
 from gpu_pipeline.routing_model import Pool, Resources
 
-from ..conftest import SHIPPED
+from ..conftest import ROOT, SHIPPED
 from .examples import check
 
 BARE = """\
@@ -116,3 +116,14 @@ def test_a_request_above_the_runners_own_limit_names_both_sources(tmp_path: Path
 def test_the_shipped_routing_has_notes_only() -> None:
     assert {each.severity for each in check(SHIPPED)} <= {"note"}
     assert any("75.8 GB too much" in each.message for each in check(SHIPPED))
+
+
+def test_a_variable_that_no_runner_reads_needs_no_runner_file_to_be_found() -> None:
+    routing = ROOT / "tests/runner/routings/unread.toml"
+    found = [each for each in check(routing) if each.code == "RUN123"]
+    assert len(found) == 2
+    lines = routing.read_text(encoding="utf-8").splitlines()
+    for each in found:
+        assert each.place.file.endswith("unread.toml")
+        assert "KUBERNETES_" in lines[each.place.line - 1]
+    assert any("a pod_spec patch asks for them" in each.message for each in found)

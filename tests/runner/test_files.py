@@ -186,7 +186,42 @@ def test_tags_that_only_the_server_knows_are_asked_for(tmp_path: Path) -> None:
     assert any(f.code == "RUN124" for f in found)
 
 
-def test_a_maximum_timeout_without_a_unit_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [(), ("--runner-tags", "gpu,kapsule")])
+def test_a_runner_beside_the_one_named_after_the_tags_is_left_out(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = two_runners(tmp_path, "cpu", "kapsule-gpu")
+    found = check(SHIPPED, "--runner", path, *options)
+    assert {f.place.line for f in found if f.code == "RUN101"} == {4}
+
+
+def test_given_tags_pick_one_of_the_runners_named_after_theirs(tmp_path: Path) -> None:
+    path = two_runners(tmp_path, "cpu", "gke-gpu", "gke-gpu-large")
+    options = ("--runner", path, "--runner-tags", "gke,gpu-large")
+    found = check(ROOT / "examples/other-cloud.toml", *options)
+    assert {f.place.line for f in found if f.code == "RUN101"} == {7}
+    twice = two_runners(tmp_path, "kapsule-gpu", "kapsule-gpu")
+    with pytest.raises(UsageError, match="--runner-name"):
+        check(SHIPPED, "--runner", twice)
+
+
+def test_a_maximum_timeout_may_be_in_seconds(tmp_path: Path) -> None:
     path = two_runners(tmp_path, "one")
+    found = check(SHIPPED, "--runner", path, "--runner-max-timeout", "7200")
+    [finding] = [f for f in found if f.code == "RUN121"]
+    assert "ends jobs after 2h" in finding.message
+    assert "maximumTimeout" not in str(finding)
     with pytest.raises(UsageError, match="--runner-max-timeout"):
-        check(SHIPPED, "--runner", path, "--runner-max-timeout", "3600")
+        check(SHIPPED, "--runner", path, "--runner-max-timeout", "long")
+
+
+@pytest.mark.parametrize("name", ['"{{ .Release.Name }}"', "{{ .Release.Name | quote }}"])
+def test_a_template_in_a_key_that_decides_nothing_is_no_matter(name: str) -> None:
+    text = f"runners:\n  config: |\n    [[runners]]\n      name = {name}\n"
+    assert read_runner_file(text.encode(), "values.yaml").runners[0].name == ""
+
+
+def test_a_template_in_place_of_a_number_is_called_one() -> None:
+    text = "runners:\n  config: |\n    [[runners]]\n      limit = {{ .Values.limit }}\n"
+    with pytest.raises(GeneratorError, match=r"values.yaml:4: .*limit: is a Helm template"):
+        read_runner_file(text.encode(), "values.yaml")

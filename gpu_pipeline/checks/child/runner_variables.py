@@ -16,11 +16,10 @@ from gpu_pipeline.ci_jobs import resolved_at
 from gpu_pipeline.cluster.runner_keys import (
     RESOURCE_KEYS,
     Kind,
+    instead_of,
     is_for_the_runner,
-    known_variables,
     permission_for,
 )
-from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.quantity import QuantityError, parse_quantity
 
 _PAIRS = [
@@ -53,15 +52,12 @@ def _check_each(variables: Mapping[str, Tree]) -> Iterator[Problem]:
     for name, tree in variables.items():
         permission, text = permission_for(name), _text(tree)
         if permission is None:
-            hint = "" if "GPU" in name else did_you_mean(name, known_variables())
             yield Problem(
                 code="RUN123",
                 line=tree.line,
                 key=f"variables.{name}",
-                message=f"no runner reads {name}{hint}",
-                fix="a pod_spec patch of the runner asks for GPUs; remove the variable"
-                if "GPU" in name
-                else "correct or remove it",
+                message=f"no runner reads {name}{instead_of(name)}",
+                fix="correct the name, or remove it",
             )
         elif text is None or "$" in text:  # refused elsewhere, or known in the job only
             continue
