@@ -69,6 +69,7 @@ CATALOGUE: dict[str, Entry] = {
     "PIP141": _warning("the end of a command is a comment"),
     "PIP142": _warning("only the last of several commands decides"),
     "PIP143": _warning("| tee hides a failure"),
+    "PIP145": _error("the pipeline would have no job"),
     "PIP150": _error("a variable is refused"),
     "PIP151": _warning("a variable gets another text than was written"),
     "PIP152": _note("a variable is a number"),
