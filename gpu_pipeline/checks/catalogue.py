@@ -78,6 +78,7 @@ CATALOGUE: dict[str, Entry] = {
     "PIP155": _warning("an image uses a variable that nobody defines"),
     "PIP156": _note("a script uses a variable that nobody defines"),
     "PIP157": _note("a rule reads a variable that the file does not define"),
+    "PIP158": _warning("a variable is defined by itself"),
     "PIP160": _error("a bare value makes GitLab refuse the file"),
     "PIP161": _warning("a bare value is read as something else"),
     "PIP170": _error("a limit of GitLab is passed"),
