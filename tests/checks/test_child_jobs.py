@@ -163,6 +163,10 @@ def test_workflow_rules_take_two_values_of_when() -> None:
         ("allow_failure: {codes: 1}", "allow_failure"),
         ("inherit: true", "inherit"),
         ("inherit: {variables: 5}", "inherit"),
+        ("inherit: {default: maybe}", "inherit"),
+        ("inherit: {default: [image, 5]}", "inherit"),
+        ("inherit: {default: [imag]}", "inherit"),
+        ("inherit: {defaults: false}", "inherit"),
         ("rules: [{when: always}]\n  start_in: 1 day", "start_in"),
     ],
 )
@@ -176,6 +180,7 @@ def test_keys_that_decide_whether_a_job_runs(keys: str, place: str) -> None:
         "when: delayed\n  start_in: 30 minutes",
         "when: manual\n  allow_failure: {exit_codes: [1, 137]}",
         "inherit: {default: [image], variables: false}",
+        "inherit: {default: null, variables: [A]}",
         "only: [main]",
     ],
 )
