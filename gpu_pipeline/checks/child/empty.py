@@ -41,7 +41,7 @@ def _problems(child: Child) -> Iterator[tuple[str, Problem]]:
         return
     left = [job for job in child.visible if _may_run(job)]
     if not left:
-        message = "the pipeline would have no job: no rule of any job can hold"
+        message = "the pipeline would have no job: no rule can add one"
         yield _at(child.visible[0], "rules", message, fix)
     elif all(text_in(job.tree.get("stage")) in _OWN_STAGES for job in left):
         message = "the pipeline would have no job but those of .pre and .post, which do not count"
