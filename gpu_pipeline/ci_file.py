@@ -16,7 +16,10 @@ from gpu_pipeline.yaml_text import YamlError
 
 # Far beyond what GitLab itself accepts, and within what can be walked through by recursion.
 _MAX_NODES, _MAX_LEVELS = 200_000, 200
+_MAX_DIGITS, _MAX_BITS = 4_000, 14_000
 _MERGE = "tag:yaml.org,2002:merge"
+# What a bare `<<` or `=` is to PyYAML; as a value Ruby's parser takes either for a text.
+_TEXT_TO_RUBY = (_MERGE, "tag:yaml.org,2002:value")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +138,7 @@ class _Builder:
         self._loader = loader
         self._open: set[int] = set()
         self._count = 0
+        self._built: set[int] = set()
         self.duplicates: list[Duplicate] = []
         self.odd_keys: list[Duplicate] = []
 
@@ -142,8 +146,11 @@ class _Builder:
         self._count += 1
         if id(node) in self._open:
             raise YamlError("an alias refers to the value it stands in", line)
+        self._built.add(id(node))
         if self._count > _MAX_NODES:
-            raise YamlError("with its aliases written out the file has too many values", line)
+            has_aliases = len(self._built) < self._count
+            tail = " with its aliases written out" if has_aliases else " to check"
+            raise YamlError(f"the file has too many values{tail}", line)
         if len(self._open) > _MAX_LEVELS:
             raise YamlError("the values are nested too deeply", line)
         if isinstance(node, yaml.ScalarNode):
@@ -162,11 +169,22 @@ class _Builder:
         raise YamlError(f"a value of an unknown kind: {node.tag}", line)
 
     def _scalar(self, node: yaml.ScalarNode, line: int) -> Tree:
+        bare = None if node.style else str(node.value)
+        return Tree(value=self._constructed(node), line=line, bare=bare)
+
+    def _constructed(self, node: yaml.ScalarNode) -> object:
+        if node.tag in _TEXT_TO_RUBY:
+            return node.value
         try:
             value = self._loader.construct_object(node)
         except ValueError as error:  # an impossible date, such as 2024-02-31
-            raise YamlError(f"{node.value}: {error}", node.start_mark.line + 1) from None
-        return Tree(value=value, line=line, bare=None if node.style else str(node.value))
+            reason = f"{node.value}: {error}"
+            if len(node.value) > _MAX_DIGITS:
+                reason = "a number has too many digits"
+            raise YamlError(reason, node.start_mark.line + 1) from None
+        if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+            raise YamlError("a number has too many digits", node.start_mark.line + 1)
+        return value
 
     def _reference(self, node: yaml.Node) -> Reference:
         if not isinstance(node, yaml.SequenceNode):
@@ -181,19 +199,15 @@ class _Builder:
             if key_node.tag == _MERGE:
                 merged = {**self._merged(value_node), **merged}
                 continue
-            key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
-            if not isinstance(self._key(key_node, line), str):
-                self.odd_keys.append(Duplicate(key=str(key), line=line))
-            if str(key) in own:
-                self.duplicates.append(Duplicate(key=str(key), line=line))
-            own[str(key)] = self.tree(value_node, line)
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise YamlError("a key is a list or mapping", line)
+            key = str(key_node.value)
+            if not isinstance(self._constructed(key_node), str):
+                self.odd_keys.append(Duplicate(key=key, line=line))
+            if key in own:
+                self.duplicates.append(Duplicate(key=key, line=line))
+            own[key] = self.tree(value_node, line)
         return {**merged, **own}
-
-    def _key(self, node: yaml.Node, line: int) -> object:
-        try:
-            return self._loader.construct_object(node, deep=True)
-        except ValueError as error:
-            raise YamlError(str(error), line) from None
 
     def _merged(self, node: yaml.Node) -> dict[str, Tree]:
         """What `<<` brings in: a mapping, or several of which the first wins."""

@@ -57,3 +57,31 @@ def test_an_inherit_list_of_odd_things_names_nothing() -> None:
     text = "default: {image: i}\na: {inherit: {default: [{x: y}]}, script: [x]}\n"
     jobs, _ = resolve_ci_jobs(parse_ci_file(text, "child.yml"))
     assert jobs["a"].tree.get("image") is None
+
+
+@pytest.mark.parametrize("text", ["=", "<<"])
+def test_signs_that_only_pyyaml_knows_are_texts(text: str) -> None:
+    file = parse_ci_file(f"variables: {{A: {text}, =: x}}\n", "child.yml")
+    assert file.root.plain() == {"variables": {"A": text, "=": "x"}}
+    assert not file.odd_keys
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (f".a: [{'1, ' * 200_001}]\n", "the file has too many values to check"),
+        (
+            f".a: &a [{'1, ' * 1000}]\n.b: [{'*a, ' * 201}]\n",
+            "the file has too many values with its aliases written out",
+        ),
+        (f"a: {'1' * 6000}\n", "a number has too many digits"),
+        (f"? {'1' * 6000}\n: a\n", "a number has too many digits"),
+        (f"a: 0x{'1' * 6000}\n", "a number has too many digits"),
+        ("? [a, b]\n: 1\n", "a key is a list or mapping"),
+        ("a: {{ image }}\n", "a key is a list or mapping"),
+    ],
+)
+def test_what_cannot_be_checked_has_its_true_reason(text: str, reason: str) -> None:
+    with pytest.raises(YamlError) as caught:
+        parse_ci_file(text, "child.yml")
+    assert str(caught.value) == reason

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 
 from gpu_pipeline.checks.child.needs import needs_in
+from gpu_pipeline.checks.child.parallel import expanded_names
 from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.checks.needs import Need, check_decided_needs
 from gpu_pipeline.checks.rules import RulesToCheck, check_rules, check_values
@@ -96,12 +97,16 @@ def _needs_findings(
         return []
     if not admitted:
         return []
-    needs = {name: _needs(file, job, decisions[name]) for name, job in jobs.items()}
+    made = {made: name for name, job in jobs.items() for made in expanded_names(job)}
+    needs = {name: _needs(file, job, decisions[name], made) for name, job in jobs.items()}
     return list(check_decided_needs(needs, [Outcome(context=context, decisions=decisions)]))
 
 
-def _needs(file: CiFile, job: CiJob, decision: Decision) -> list[Need]:
-    """What a job needs; the needs of the rule that decided replace its own."""
+def _needs(file: CiFile, job: CiJob, decision: Decision, made: Mapping[str, str]) -> list[Need]:
+    """What a job needs; the needs of the rule that decided replace its own.
+
+    `made` has the job of each name that `parallel` makes, and which runs when that job does.
+    """
     tree, key = job.tree.get("needs"), "needs"
     if decision.rule is not None and (rules := job.tree.get("rules")):
         own = rules_in(rules)[decision.rule].get("needs")
@@ -109,7 +114,7 @@ def _needs(file: CiFile, job: CiJob, decision: Decision) -> list[Need]:
             tree, key = own, f"rules[{decision.rule}].needs"
     return [
         Need(
-            name=need.name,
+            name=made.get(need.name, need.name),
             optional=need.optional,
             place=Place(file=file.name, line=need.line, job=job.name, key=need.key),
         )

@@ -64,6 +64,11 @@ def parse_expression(expression: str) -> Node:
     return _compile(expression).root
 
 
+def holds(node: Node, variables: Mapping[str, str]) -> bool:
+    """Whether a part of an expression is true by itself. Raises RuleSyntaxError."""
+    return _Statement(expression="", root=node, names=()).is_true(variables)
+
+
 @functools.lru_cache(maxsize=4096)
 def _compile(expression: str) -> _Statement:
     tokens = tokenize(expression)

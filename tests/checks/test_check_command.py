@@ -52,6 +52,7 @@ def test_a_child_file_is_checked_alone(run: Callable[..., Result]) -> None:
     found = json.loads(run("check", "child.yml", "--format", "json").out)
     assert {(each["code"], each["file"], each["line"], each["job"]) for each in found} == {
         ("PIP120", "child.yml", 6, "job"),
+        ("PIP145", "child.yml", 7, "job"),
         ("RUL102", "child.yml", 8, "job"),
     }
 
@@ -83,7 +84,7 @@ def test_every_format_says_the_same(run: Callable[..., Result]) -> None:
         assert reported["severity"] == "critical"
         assert reported["location"] == {"path": "child.yml", "lines": {"begin": each["line"]}}
     assert len({each["fingerprint"] for each in quality}) == len(quality)
-    assert text.endswith("2 errors\n")
+    assert text.endswith("3 errors\n")
 
 
 def test_a_fingerprint_outlives_moved_lines(run: Callable[..., Result]) -> None:

@@ -44,6 +44,48 @@ def test_needs_of_nobody_in_this_file_are_fine(needs: str) -> None:
     assert not check(f"fit:\n  needs: {needs}\n{JOB}")
 
 
+@pytest.mark.parametrize(
+    ("parallel", "name"),
+    [
+        ("2", "b 1/2"),
+        ("1", "b 1/1"),
+        ("{matrix: [{X: 1}]}", "b: [1]"),
+        ("{matrix: [{X: [w, x], Y: [y, z]}, {Z: z}]}", "b: [x, y]"),
+        ("{matrix: [{X: [w, x], Y: [y, z]}, {Z: z}]}", "b: [z]"),
+    ],
+)
+@pytest.mark.parametrize("key", ["needs", "dependencies"])
+def test_a_job_that_parallel_makes_can_be_needed(parallel: str, name: str, key: str) -> None:
+    text = f"b:\n  parallel: {parallel}\n{JOB}fit:\n  {key}: ['%s']\n{JOB}"
+    assert not check(text % name)
+    code = "NED101" if key == "needs" else "PIP117"
+    assert one(text % f"{name} ", code)
+
+
+def test_a_job_that_parallel_makes_may_be_in_a_later_stage() -> None:
+    text = f"b:\n  parallel: 2\n  stage: deploy\n{JOB}fit:\n  needs: [b 1/2]\n{JOB}"
+    assert one(text, "PIP116").place.job == "fit"
+
+
+def test_a_need_of_another_pipeline_cannot_be_optional() -> None:
+    text = f"fit:\n  needs: [{{pipeline: $ID, job: x, optional: true}}]\n{JOB}"
+    assert one(text, "PIP114").place.key == "needs[0].optional"
+
+
+@pytest.mark.parametrize(
+    ("name", "parallel", "is_wrong"),
+    [
+        ("b" * 251, "9", False),
+        ("b" * 252, "9", True),
+        ("b", "{matrix: [{X: [x, %s]}]}" % ("x" * 250), False),
+        ("b", "{matrix: [{X: [x, %s]}]}" % ("x" * 251), True),
+    ],
+)
+def test_parallel_makes_no_longer_names_than_255(name: str, parallel: str, is_wrong: bool) -> None:
+    found = check(f"{name}:\n  parallel: {parallel}\n{JOB}")
+    assert [(each.code, each.place.key) for each in found] == [("PIP123", "parallel")] * is_wrong
+
+
 def test_a_circle_is_found_once_however_long() -> None:
     jobs = [f"j{number}:\n  needs: [j{(number + 1) % 500}]\n{JOB}" for number in range(500)]
     finding = one("".join(jobs), "NED103")
@@ -121,6 +163,10 @@ def test_workflow_rules_take_two_values_of_when() -> None:
         ("allow_failure: {codes: 1}", "allow_failure"),
         ("inherit: true", "inherit"),
         ("inherit: {variables: 5}", "inherit"),
+        ("inherit: {default: maybe}", "inherit"),
+        ("inherit: {default: [image, 5]}", "inherit"),
+        ("inherit: {default: [imag]}", "inherit"),
+        ("inherit: {defaults: false}", "inherit"),
         ("rules: [{when: always}]\n  start_in: 1 day", "start_in"),
     ],
 )
@@ -134,6 +180,7 @@ def test_keys_that_decide_whether_a_job_runs(keys: str, place: str) -> None:
         "when: delayed\n  start_in: 30 minutes",
         "when: manual\n  allow_failure: {exit_codes: [1, 137]}",
         "inherit: {default: [image], variables: false}",
+        "inherit: {default: null, variables: [A]}",
         "only: [main]",
     ],
 )

@@ -88,3 +88,9 @@ def _ruby_float(value: float) -> str:
     mantissa, exponent, power = text.partition("e")
     dot = ".0" if exponent and "." not in mantissa else ""
     return names.get(text, mantissa + dot + exponent + power)
+
+
+def test_numbers_beyond_all_measure_do_not_end_the_check() -> None:
+    assert read_bare(f"{'9' * 400}:00") == Refused(kind="Float")
+    for text in (f"1,{'1' * 6000}", f"0b{'1,' * 6000}1"):
+        assert read_bare(text) == text

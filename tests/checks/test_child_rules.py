@@ -43,6 +43,14 @@ def test_needs_are_those_of_the_parent_at_hand(codes: Callable[..., list[str]]) 
     assert codes(NEEDS, "--source", "push", "--branch", "topic") == ["NED102"]
 
 
+def test_a_job_that_parallel_makes_is_left_out_with_its_job(
+    codes: Callable[..., list[str]],
+) -> None:
+    text = NEEDS.replace("fit:\n", "fit:\n  parallel: 2\n").replace("[fit]", "[fit 1/2]")
+    assert codes(text, "--source", "push", "--branch", "main") == []
+    assert codes(text, "--source", "push", "--branch", "topic") == ["NED102"]
+
+
 def test_a_child_that_its_workflow_refuses_has_no_needs(codes: Callable[..., list[str]]) -> None:
     workflow = 'workflow: {rules: [{if: $CI_COMMIT_BRANCH == "main"}]}'
     assert codes(workflow + NEEDS, "--source", "push", "--branch", "topic") == []

@@ -97,13 +97,41 @@ def test_set_e_of_an_item_before_counts() -> None:
     assert "PIP142" not in codes("set -e", "make data\nmake fit")
 
 
-@pytest.mark.parametrize("script", ["make | tee log", "make 2>&1 |& tee log", "make|tee -a log"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        "make | tee log", "make 2>&1 |& tee log", "make|tee -a log", "bash -c 'make | tee log'",
+        'A="$(make | tee log)"', "# it's\nmake 'x' | tee log\necho 'y'", "echo \\' | tee log",
+    ],
+)  # fmt: skip
 def test_tee_hides_a_failure(script: str) -> None:
     assert "PIP143" in codes(script)
 
 
 @pytest.mark.parametrize(
-    "script", ["set -o pipefail; make | tee log", "make || tee log", "tee log"]
-)
+    "script",
+    [
+        "set -o pipefail; make | tee log", "make || tee log", "tee log",
+        'echo "use | tee here"', "echo 'use | tee here'", "make  # | tee log",
+    ],
+)  # fmt: skip
 def test_tee_is_fine_elsewhere(script: str) -> None:
     assert "PIP143" not in codes(script)
+
+
+@pytest.mark.parametrize(
+    ("command", "lost"),
+    [
+        ("echo issue #1", '"#1"'),
+        ("plot --color #fff --size 3", '"#fff --size 3"'),
+        ("make # the model", None),
+        ("make  #the model", None),
+        ("make ##", None),
+        ("'echo issue #1'", None),
+        ("echo issue#1", None),
+    ],
+)
+def test_what_yaml_takes_for_a_comment_is_shown(command: str, lost: str | None) -> None:
+    found = check_child(f"fit:\n  script:\n    - {command}\n", "child.yml")
+    assert [each.code for each in found] == ["PIP141"] * bool(lost)
+    assert all(lost in each.message for each in found if lost)

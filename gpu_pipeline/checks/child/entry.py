@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 
 from gpu_pipeline.checks.child.ci_schema import check_schema
+from gpu_pipeline.checks.child.empty import check_empty
 from gpu_pipeline.checks.child.jobs import check_jobs
 from gpu_pipeline.checks.child.limits import check_limits
 from gpu_pipeline.checks.child.model import Child, Findings, Problem
@@ -42,6 +43,7 @@ def check_child(text: str, name: str, *, given: Collection[str] = ()) -> list[Fi
         check_structure(child, findings)
         check_jobs(child, findings)
         check_needs(child, findings)
+        check_empty(child, findings)
         check_scalars(child, findings)
         check_runner_variables(child, findings)
         check_usage(child, findings, given)

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterator
 from gpu_pipeline.checks.child.job_keys import JOB_KEYS, KEY_CHECKS, TRIGGER_KEYS
 from gpu_pipeline.checks.child.keys_flow import check_flow
 from gpu_pipeline.checks.child.model import Child, Findings, Problem
+from gpu_pipeline.checks.child.parallel import MAX_NAME, check_expanded_names
 from gpu_pipeline.checks.child.scripts import SCRIPT_KEYS, check_comment, check_shell
 from gpu_pipeline.checks.child.shapes import is_null, shown, text_in
 from gpu_pipeline.ci_file import Tree
 from gpu_pipeline.ci_jobs import CiJob
 from gpu_pipeline.names import did_you_mean
 
-MAX_NAME = 255
 _WORK = ("script", "run", "trigger")
 # GitLab takes these names for a job, but something else gives them a meaning.
 _LOADED_NAMES = {
@@ -45,6 +45,7 @@ class _Checker:
         else:
             self._findings.add(_no_work(job), job.name)
         add(check_flow(job.tree), job.name)
+        add(check_expanded_names(job), job.name)
         for key, tree in job.tree.items():
             for problem in self._value(key, tree, job):
                 self._findings.add(problem, job.name)

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 
 from gpu_pipeline.checks.child.model import Problem
 from gpu_pipeline.checks.child.ruby import ruby_plain
-from gpu_pipeline.checks.child.shapes import is_null, shown
+from gpu_pipeline.checks.child.shapes import is_boolean, is_null, is_text_list, shown, texts_in
 from gpu_pipeline.ci_file import Tree
+from gpu_pipeline.ci_jobs import DEFAULTABLE
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.rules import RuleError, RuleSyntaxError, decide, decide_workflow
 from gpu_pipeline.rules.rule import JOB_RULES, WORKFLOW_RULES
@@ -37,7 +38,22 @@ def check_flow(job: Tree) -> Iterator[Problem]:
     else:
         yield from _alone(job, "start_in", {**shape, **when})
     yield from _alone(job, "allow_failure", {**shape, **when, **_start(when)})
-    yield from _alone(job, "inherit", shape)
+    yield from list(_alone(job, "inherit", shape)) or _inherit(job)
+
+
+def _inherit(job: Tree) -> Iterator[Problem]:
+    """What `decide` does not look at, because no rule depends on it."""
+    inherit = job.get("inherit")
+    for name, tree in inherit.items() if inherit else ():
+        if name not in ("default", "variables"):
+            yield _problem(job, "inherit", f"it has no key {name}")
+        elif name == "default" and not (is_null(tree) or is_boolean(tree) or is_text_list(tree)):
+            yield _problem(job, "inherit", "its default is neither true or false nor a list")
+        elif name == "default":
+            for item in texts_in(tree):
+                if item.value not in DEFAULTABLE:
+                    hint = did_you_mean(str(item.value), DEFAULTABLE)
+                    yield _problem(job, "inherit", f'default has no "{item.value}"{hint}')
 
 
 def _start(when: Mapping[str, object]) -> dict[str, object]:

@@ -81,6 +81,10 @@ class Findings:
         for problem in problems:
             self.add(problem, job)
 
+    def has(self, code: str) -> bool:
+        """Whether anything of a code was found already."""
+        return any(found.code == code for found in self._found.values())
+
     def has_other(self, job: str, problem: Problem) -> bool:
         """Whether something was found already in the same line, or for the same key of the job."""
         top = problem.key.partition(".")[0].partition("[")[0]

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from gpu_pipeline.checks.child.model import Child, Findings, Problem
+from gpu_pipeline.checks.child.parallel import expanded_names
 from gpu_pipeline.checks.child.shapes import (
     Hints,
     is_boolean,
@@ -26,7 +28,8 @@ from gpu_pipeline.ci_jobs import CiJob, raw_jobs
 
 MAX_NEEDS = 50
 _JOB_KEYS = ("job", "artifacts", "optional", "parallel")
-_OTHER_KEYS = ("job", "artifacts", "optional", "parallel", "pipeline", "project", "ref")
+_PROJECT_KEYS = ("job", "artifacts", "optional", "parallel", "project", "ref")
+_PIPELINE_KEYS = ("job", "artifacts", "pipeline")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +89,14 @@ class _Checker:
                 yield from self._target(job, need, "NED101", "needs")
         yield from self._dependencies(job, {need.name for need in needs})
 
+    @cached_property
+    def _expanded(self) -> dict[str, str]:
+        """The job of each name that `parallel` makes."""
+        return {name: job.name for job in self._jobs.values() for name in expanded_names(job)}
+
     def _target(self, job: CiJob, need: Need, code: str, verb: str) -> Iterator[Problem]:
-        if need.name not in self._names:
+        name = need.name if need.name in self._names else self._expanded.get(need.name)
+        if name is None:
             if need.optional:
                 return  # GitLab passes over it: an include may leave the job out
             is_hidden = need.name in self._raw
@@ -100,7 +109,7 @@ class _Checker:
                 message=f'{job.name} {verb} "{need.name}", but {reason}{hint}',
                 fix="name a job that this file has",
             )
-        elif self._is_later(need.name, job.name):
+        elif self._is_later(name, job.name):
             yield Problem(
                 code="PIP116",
                 line=need.line,
@@ -168,14 +177,20 @@ def _shape(tree: Tree, key: str) -> Iterator[Problem]:
             if not text_in(item):
                 yield wrong("PIP114", item, place, "the name of a job, or a mapping with job")
             continue
-        external = item.get("pipeline") or item.get("project")
-        yield from unknown_keys("PIP114", item, place, _OTHER_KEYS if external else _JOB_KEYS)
+        yield from unknown_keys("PIP114", item, place, _keys_beside(item))
         if not text_in(item.get("job")) and not item.get("pipeline"):
             yield wrong("PIP114", item.get("job") or item, f"{place}.job", "the name of a job")
         for name in ("artifacts", "optional"):
             value = item.get(name)
             if value is not None and not is_null(value) and not is_boolean(value):
                 yield wrong("PIP114", value, f"{place}.{name}", "true or false, without quotes")
+
+
+def _keys_beside(item: Tree) -> tuple[str, ...]:
+    """The keys that a need may have, which depend on where the needed job is."""
+    if item.get("project"):
+        return (*_PROJECT_KEYS, "pipeline") if item.get("pipeline") else _PROJECT_KEYS
+    return _PIPELINE_KEYS if item.get("pipeline") else _JOB_KEYS
 
 
 def _duplicates(needs: list[Need]) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ Ruby: psych/lib/psych/scalar_scanner.rb, 4.0; `!!str` and the like are taken fro
 from __future__ import annotations
 
 import functools
+import math
 import re
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ _INTEGER = re.compile(
     r"(?P<sign>[-+]?)(?:0b(?P<binary>[01_,]+)|0(?P<octal>[0-7_,]+)"
     r"|(?P<decimal>0|[1-9](?:[0-9]|,[0-9]|_[0-9])*)|0x(?P<hex>[0-9a-fA-F_,]+))"
 )
+_MAX_DIGITS = 3_500
 _BASES = {"binary": 2, "octal": 8, "decimal": 10, "hex": 16}
 _TRUE, _FALSE = {"yes", "true", "on"}, {"no", "false", "off"}
 _RESOLVER = yaml.resolver.Resolver()
@@ -73,6 +75,8 @@ def _number(text: str) -> object:
     if clock := _SEXAGESIMAL.fullmatch(text):
         parts = [float(part.replace("_", "")) for part in text.split(":")]
         total = sum(part * 60 ** abs(index - 2) for index, part in enumerate(parts))
+        if math.isinf(total):
+            return Refused(kind="Float")
         return total if clock["fraction"] else int(total)
     if _FLOAT.fullmatch(text):
         digits = re.sub(r"[,_]|\.([eE]|$)", r"\1", text)
@@ -80,6 +84,8 @@ def _number(text: str) -> object:
     if number := _INTEGER.fullmatch(text):
         kind = next(kind for kind in _BASES if number[kind] is not None)
         digits = re.sub("[_,]", "", number[kind])
+        if len(digits) > _MAX_DIGITS:
+            return text  # more than Python turns into a number, and none that anybody means
         return int(number["sign"] + digits, _BASES[kind]) if digits else 0
     return text
 

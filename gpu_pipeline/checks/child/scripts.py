@@ -18,7 +18,13 @@ _MAX_LEVELS = 10
 _SETS_ERREXIT = re.compile(r"\bset\s+(?:-\w+\s+)*(?:-[a-df-zA-Z]*e|-o\s+errexit)")
 _SETS_PIPEFAIL = re.compile(r"\bset\b[^\n;|&]*\bpipefail\b|PIPESTATUS")
 _TEE = re.compile(r"(?<!\|)\|&?\s*(?:sudo\s+)?tee\b")
+# A comment, an escaped character, or a quoted text; those that a shell runs are not left out.
+_NO_CODE = re.compile(
+    r"(?:^|(?<=\s))#[^\n]*|\\.|(?<!-c )(?:'[^']*'|\"(?:\\.|[^\"\\$`]|\$(?!\())*\")",
+    re.DOTALL | re.MULTILINE,
+)
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
+_COMMENT_WORD = re.compile(r" #\w")
 _CONTINUES = re.compile(r"(?:\\|&&|\|\|?|\bthen|\bdo|\belse|[{(])\s*$")
 # Words that begin no command of their own, and commands that do not fail in practice.
 _HARMLESS = re.compile(
@@ -113,7 +119,7 @@ def check_shell(tree: Tree, key: str, before: Tree | None) -> Iterator[Problem]:
                 "fail unnoticed",
                 fix="begin the item with set -e, or write one item a command",
             )
-        if not fails and _TEE.search(command.text):
+        if not fails and _TEE.search(_NO_CODE.sub("''", command.text)):
             yield Problem(
                 code="PIP143",
                 line=command.tree.line,
@@ -154,21 +160,28 @@ def _commands(text: str) -> Iterator[str]:
 
 
 def check_comment(tree: Tree, key: str, lines: list[str]) -> Iterator[Problem]:
-    """A bare item whose tail YAML took for a comment, told by the quote that it left open."""
+    """A bare item whose tail YAML took for a comment that it was not meant for.
+
+    That is told by a quote that is left open, or by a word such as #1 behind a single blank.
+    """
     for command in commands_in(tree, key):
         bare = command.tree.bare
         if bare is None or command.tree.line > len(lines):
             continue
         line = lines[command.tree.line - 1].rstrip()
         tail = line.partition(bare)[2]
+        if not (tail[:1].isspace() and tail.lstrip().startswith("#")):
+            continue
         is_open = _quotes_are_open(bare)
-        if is_open and tail.lstrip().startswith("#") and tail[:1].isspace():
+        if is_open or _COMMENT_WORD.match(tail):
+            end = ", and a quote stays open" if is_open else ": the shell does not get it"
             yield Problem(
                 code="PIP141",
                 line=command.tree.line,
                 key=command.key,
-                message=f'YAML takes "{tail.strip()}" for a comment, and a quote stays open',
-                fix="put the whole command in quotes",
+                message=f'YAML takes "{tail.strip()}" for a comment{end}',
+                fix="put the whole command in quotes"
+                + ("" if is_open else ", or write a blank behind the #"),
             )
 
 

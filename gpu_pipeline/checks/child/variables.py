@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from gpu_pipeline.checks.child.model import Problem
 from gpu_pipeline.checks.child.ruby import Refused, ruby_plain, ruby_value
 from gpu_pipeline.checks.child.shapes import is_mapping, is_null, items_of, shown
+from gpu_pipeline.checks.child.variable_cycles import check_cycles
 from gpu_pipeline.ci_file import Tree
 from gpu_pipeline.names import VARIABLE_NAME
 from gpu_pipeline.rules import RuleError, decide
@@ -39,6 +40,7 @@ def _check_block(tree: Tree, key: str, *, is_global: bool) -> Iterator[Problem]:
         return
     for name, value in tree.items():
         yield from _check_variable(name, value, f"{key}.{name}", is_global=is_global)
+    yield from check_cycles(tree, key)
 
 
 def _check_variable(name: str, tree: Tree, key: str, *, is_global: bool) -> Iterator[Problem]:
