@@ -11,12 +11,12 @@ from pathlib import Path
 from gpu_pipeline import render as templating
 from gpu_pipeline.checks.acceptance import apply_acceptances
 from gpu_pipeline.checks.child import check_child
+from gpu_pipeline.checks.child_jobs import child_jobs
 from gpu_pipeline.checks.child_rules import check_child_rules
 from gpu_pipeline.checks.finding import Finding, Severity
 from gpu_pipeline.checks.parent import check_parent
 from gpu_pipeline.checks.rendering import never_added, planned_findings
 from gpu_pipeline.ci_file import CiFile, parse_ci_file
-from gpu_pipeline.cluster.child_jobs import child_jobs
 from gpu_pipeline.cluster_command import runner_findings
 from gpu_pipeline.console import show
 from gpu_pipeline.contexts import parent_contexts

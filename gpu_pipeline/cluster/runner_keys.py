@@ -22,6 +22,7 @@ GPU_RESOURCE = "nvidia.com/gpu"
 # An array of tables of patches to the pod; docs: "Overwrite generated pod specifications".
 PATCH_TYPES = ("strategic", "merge", "json")
 
+SERVICE = "KUBERNETES_SERVICE_"  # of all services of a job, or in one service's variables
 _RESOURCES = ("cpu", "memory", "ephemeral_storage")
 CONTAINERS = ("", "helper_", "service_")
 """Prefixes of keys and variables: the build container, the helper, each service."""

@@ -233,3 +233,19 @@ def test_a_variable_that_no_runner_reads_is_found_in_any_child(
     assert (found["code"], found["line"]) == ("RUN123", 4)
     assert found["key"] == f"variables.{name}"
     assert why in found["message"]
+
+
+def test_the_largest_of_a_jobs_services_is_held_against_the_runner(
+    run: Callable[..., Result], tmp_path: Path
+) -> None:
+    services = [
+        {"name": "redis", "variables": {"KUBERNETES_SERVICE_CPU_REQUEST": size}}
+        for size in ("1", "3", "2500m")
+    ]
+    child = tmp_path / "child.yml"
+    child.write_text(json.dumps({"a": {"script": ["make"], "services": services}}), "utf-8")
+    config = runner_file(run, tmp_path)
+    result = run("check", child, "--runner", config, "--format", "json")
+    [(code, message)] = runner_codes(result)
+    assert code == "RUN103"
+    assert "asked for is 3," in message

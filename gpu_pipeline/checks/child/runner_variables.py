@@ -6,15 +6,16 @@ executors/kubernetes/overwrites.go; Kubernetes refuses a request above its limit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from gpu_pipeline.checks.child.model import Child, Findings, Problem
 from gpu_pipeline.checks.child.ruby import ruby_value
-from gpu_pipeline.checks.child.shapes import is_mapping
+from gpu_pipeline.checks.child.shapes import is_mapping, items_of
 from gpu_pipeline.ci_file import Tree
 from gpu_pipeline.ci_jobs import resolved_at
 from gpu_pipeline.cluster.runner_keys import (
     RESOURCE_KEYS,
+    SERVICE,
     Kind,
     instead_of,
     is_for_the_runner,
@@ -30,14 +31,23 @@ _PAIRS = [
 
 
 def check_runner_variables(child: Child, findings: Findings) -> None:
-    """Look at the file's own variables and at those of each job; a job's own replace the file's."""
+    """Look at the file's own variables and at those of each job and of its services.
+
+    A job's own replace the file's.
+    """
     shared = _for_the_runner(resolved_at(child.file, "variables"))
-    findings.add_all(_check_each(shared))
+    findings.add_all(_check_each(shared, "variables"))
     for job in child.visible:
         own = _for_the_runner(job.tree.get("variables"))
         if own:
-            findings.add_all(_check_each(own), job.name)
-        findings.add_all(_check_pairs({**shared, **own}), job.name)
+            findings.add_all(_check_each(own, "variables"), job.name)
+        findings.add_all(_check_pairs({**shared, **own}, "variables"), job.name)
+        for index, service in enumerate(items_of(job.tree.get("services"))):
+            key, own = f"services[{index}].variables", _for_the_runner(service.get("variables"))
+            of_service = {name: own[name] for name in own if name.startswith(SERVICE)}
+            findings.add_all(_check_unread(own.keys() - of_service.keys(), own, key), job.name)
+            findings.add_all(_check_each(of_service, key), job.name)
+            findings.add_all(_check_pairs(of_service, key), job.name)
 
 
 def _for_the_runner(block: Tree | None) -> dict[str, Tree]:
@@ -48,36 +58,54 @@ def _for_the_runner(block: Tree | None) -> dict[str, Tree]:
     }
 
 
-def _check_each(variables: Mapping[str, Tree]) -> Iterator[Problem]:
+def _check_unread(
+    names: Collection[str], variables: Mapping[str, Tree], key: str
+) -> Iterator[Problem]:
+    """Variables of a service: the runner reads those for services there and no others."""
+    for name in sorted(names):
+        better = name.replace("KUBERNETES_", SERVICE, 1)
+        hint = f"; did you mean {better}?" if permission_for(better) else ""
+        yield Problem(
+            code="RUN123",
+            line=variables[name].line,
+            key=f"{key}.{name}",
+            message=f"no runner reads {name} of a service{hint}",
+            fix=f"use {SERVICE}…, or set it for the job",
+        )
+
+
+def _check_each(variables: Mapping[str, Tree], key: str) -> Iterator[Problem]:
     for name, tree in variables.items():
         permission, text = permission_for(name), _text(tree)
         if permission is None:
             yield Problem(
                 code="RUN123",
                 line=tree.line,
-                key=f"variables.{name}",
+                key=f"{key}.{name}",
                 message=f"no runner reads {name}{instead_of(name)}",
                 fix="correct the name, or remove it",
             )
         elif text is None or "$" in text:  # refused elsewhere, or known in the job only
             continue
         elif permission.kind is Kind.MAXIMUM and text:
-            yield from _check_quantity(name, tree, text)
+            yield from _check_quantity(name, tree, text, key)
         elif permission.kind is Kind.PAIR and "=" not in text:
-            yield _refused(name, tree, f'"{text}" is not label=value, and the runner fails the job')
+            yield _refused(
+                name, tree, f'"{text}" is not label=value, and the runner fails the job', key
+            )
 
 
-def _check_quantity(name: str, tree: Tree, text: str) -> Iterator[Problem]:
+def _check_quantity(name: str, tree: Tree, text: str, key: str) -> Iterator[Problem]:
     try:
         amount = parse_quantity(text)
     except QuantityError as error:
-        yield _refused(name, tree, f"{error}, and the runner fails the job")
+        yield _refused(name, tree, f"{error}, and the runner fails the job", key)
         return
     if amount < 0:
-        yield _refused(name, tree, f'"{text}" is below 0, and Kubernetes refuses the pod')
+        yield _refused(name, tree, f'"{text}" is below 0, and Kubernetes refuses the pod', key)
 
 
-def _check_pairs(variables: Mapping[str, Tree]) -> Iterator[Problem]:
+def _check_pairs(variables: Mapping[str, Tree], key: str) -> Iterator[Problem]:
     """Requests above the limits of the same container."""
     for request, limit in _PAIRS:
         texts = [_text(variables[name]) for name in (request, limit) if name in variables]
@@ -90,15 +118,15 @@ def _check_pairs(variables: Mapping[str, Tree]) -> Iterator[Problem]:
         if asked > most:
             yield _refused(
                 request, variables[request],
-                f'"{texts[0]}" is above {limit} "{texts[1]}", and Kubernetes refuses the pod',
+                f'"{texts[0]}" is above {limit} "{texts[1]}", and Kubernetes refuses the pod', key,
             )  # fmt: skip
 
 
-def _refused(name: str, tree: Tree, message: str) -> Problem:
+def _refused(name: str, tree: Tree, message: str, key: str) -> Problem:
     return Problem(
         code="PIP159",
         line=tree.line,
-        key=f"variables.{name}",
+        key=f"{key}.{name}",
         message=message,
         fix=f"correct {name}",
     )

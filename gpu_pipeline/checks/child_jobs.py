@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from gpu_pipeline.checks.child.shapes import items_of
 from gpu_pipeline.ci_file import CiFile, Tree
 from gpu_pipeline.ci_jobs import CiJob, resolve_ci_jobs, resolved_at, rules_in
-from gpu_pipeline.cluster.runner_keys import is_for_the_runner
+from gpu_pipeline.cluster.runner_keys import SERVICE, is_for_the_runner
 from gpu_pipeline.durations import DurationError, parse_duration
 from gpu_pipeline.jobs import Job, Sourced, Values
 from gpu_pipeline.problems import Origin
@@ -40,6 +41,10 @@ def _job(
     for rule in rules_in(job.tree.get("rules")):
         variables |= dict(_variables(file, rule.get("variables")))
     variables |= dict(_variables(file, job.tree.get("variables")))
+    for service in items_of(job.tree.get("services")):
+        for name, size in _variables(file, service.get("variables")):
+            if name.startswith(SERVICE) and _is_larger(size, variables.get(name)):
+                variables[name] = size
     origin = Origin(file=file.name, line=job.line, key=(job.name,))
     name, pool = _pool(variables, pools)
     values = Values(
@@ -86,6 +91,13 @@ def _sizes(variables: Mapping[str, Sourced[str]], side: str) -> dict[str, Source
     """The build container's requests or limits that are known before the job runs."""
     named = {key: variables.get(f"KUBERNETES_{key.upper()}_{side}") for key in _RESOURCES}
     return {key: size for key, size in named.items() if size and _is_size(size.value)}
+
+
+def _is_larger(size: Sourced[str], other: Sourced[str] | None) -> bool:
+    """Whether a service's own size asks for more than the one that is known so far."""
+    if other is None or not (_is_size(size.value) and _is_size(other.value)):
+        return other is None
+    return parse_quantity(size.value) > parse_quantity(other.value)
 
 
 def _is_size(text: str) -> bool:
