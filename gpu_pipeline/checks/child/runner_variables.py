@@ -12,7 +12,7 @@ from gpu_pipeline.checks.child.model import Child, Findings, Problem
 from gpu_pipeline.checks.child.ruby import ruby_value
 from gpu_pipeline.checks.child.shapes import is_mapping, items_of
 from gpu_pipeline.ci_file import Tree
-from gpu_pipeline.ci_jobs import resolved_at
+from gpu_pipeline.ci_jobs import resolved_at, rules_in
 from gpu_pipeline.cluster.runner_keys import (
     RESOURCE_KEYS,
     SERVICE,
@@ -42,6 +42,11 @@ def check_runner_variables(child: Child, findings: Findings) -> None:
         if own:
             findings.add_all(_check_each(own, "variables"), job.name)
         findings.add_all(_check_pairs({**shared, **own}, "variables"), job.name)
+        for index, rule in enumerate(rules_in(job.tree.get("rules"))):
+            key, set_here = f"rules[{index}].variables", _for_the_runner(rule.get("variables"))
+            findings.add_all(_check_each(set_here, key), job.name)
+            pairs = _check_pairs({**shared, **own, **set_here}, key, within=set_here)
+            findings.add_all(pairs, job.name)
         for index, service in enumerate(items_of(job.tree.get("services"))):
             key, own = f"services[{index}].variables", _for_the_runner(service.get("variables"))
             of_service = {name: own[name] for name in own if name.startswith(SERVICE)}
@@ -99,27 +104,30 @@ def _check_quantity(name: str, tree: Tree, text: str, key: str) -> Iterator[Prob
     try:
         amount = parse_quantity(text)
     except QuantityError as error:
-        yield _refused(name, tree, f"{error}, and the runner fails the job", key)
+        yield _refused(name, tree, f"the runner fails the job: {error}", key)
         return
     if amount < 0:
         yield _refused(name, tree, f'"{text}" is below 0, and Kubernetes refuses the pod', key)
 
 
-def _check_pairs(variables: Mapping[str, Tree], key: str) -> Iterator[Problem]:
-    """Requests above the limits of the same container."""
+def _check_pairs(
+    variables: Mapping[str, Tree], key: str, *, within: Collection[str] | None = None
+) -> Iterator[Problem]:
+    """Requests above limits of the same container; `within` are the names that stand at `key`."""
     for request, limit in _PAIRS:
+        place = next((name for name in (request, limit) if within is None or name in within), None)
         texts = [_text(variables[name]) for name in (request, limit) if name in variables]
-        if len(texts) < 2 or not all(texts):
+        if place is None or len(texts) < 2 or not all(texts):
             continue
         try:
             asked, most = (parse_quantity(text or "") for text in texts)
         except QuantityError:  # said already, or known in the job only
             continue
         if asked > most:
-            yield _refused(
-                request, variables[request],
-                f'"{texts[0]}" is above {limit} "{texts[1]}", and Kubernetes refuses the pod', key,
-            )  # fmt: skip
+            message = (
+                f'Kubernetes refuses the pod: {request} "{texts[0]}" is above {limit} "{texts[1]}"'
+            )
+            yield _refused(place, variables[place], message, key)
 
 
 def _refused(name: str, tree: Tree, message: str, key: str) -> Problem:
