@@ -182,6 +182,9 @@ class _Builder:
             if len(node.value) > _MAX_DIGITS:
                 reason = "a number has too many digits"
             raise YamlError(reason, node.start_mark.line + 1) from None
+        except (AttributeError, KeyError, IndexError):  # how PyYAML says so of a tag
+            reason = f'"{node.value}" is no {node.tag.replace("tag:yaml.org,2002:", "!!")}'
+            raise YamlError(reason, node.start_mark.line + 1) from None
         if isinstance(value, int) and value.bit_length() > _MAX_BITS:
             raise YamlError("a number has too many digits", node.start_mark.line + 1)
         return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpu_pipeline.checks.child.shapes import items_of
+from gpu_pipeline.checks.child.variables import variable_text
 from gpu_pipeline.ci_file import CiFile, Tree
 from gpu_pipeline.ci_jobs import CiJob, resolve_ci_jobs, resolved_at, rules_in
 from gpu_pipeline.cluster.runner_keys import SERVICE, is_for_the_runner
@@ -80,9 +81,8 @@ def _job(
 
 def _variables(file: CiFile, block: Tree | None) -> Iterator[tuple[str, Sourced[str]]]:
     for name, tree in block.items() if block else ():
-        value = tree.get("value") or tree
-        if is_for_the_runner(name) and not isinstance(value.value, dict | list):
-            text = value.bare if value.bare is not None else str(value.value)
+        text = variable_text(name, tree) if is_for_the_runner(name) else None
+        if text is not None:
             origin = Origin(file=file.name, line=tree.line, key=("variables", name))
             yield name, Sourced(value=text, origin=origin)
 
@@ -129,4 +129,4 @@ def _timeout(tree: Tree | None) -> str:
 
 def _texts(tree: Tree | None) -> tuple[str, ...]:
     items = tree.value if tree and isinstance(tree.value, list) else ()
-    return tuple(str(item.value) for item in items)
+    return tuple(item.value for item in items if isinstance(item.value, str))

@@ -14,6 +14,7 @@ from gpu_pipeline.cluster.runner_keys import (
 )
 from gpu_pipeline.cluster.runner_needs import slots
 from gpu_pipeline.durations import format_duration, parse_duration
+from gpu_pipeline.words import count
 
 
 def check_waiting(contract: Contract) -> Iterator[Finding]:
@@ -47,7 +48,7 @@ def check_at_once(contract: Contract) -> Iterator[Finding]:
     if runner.limit and 0 < runner.limit.value < planned:
         yield contract.finding(
             "RUN114", runner.limit.line, "limit",
-            f"lets {runner.limit.value} jobs run at once, and the pools have room for {planned}",
+            f"lets {count(runner.limit.value, 'job')} run at once, and the pools have room for {planned}",
             fix=f"set limit = {planned}, or remove it",
         )  # fmt: skip
     setting = runner.request_concurrency
@@ -71,7 +72,7 @@ def check_concurrent(contracts: Sequence[Contract]) -> Iterator[Finding]:
     if allowed < planned:
         yield first.finding(
             "RUN114", setting.line if setting else 1, "concurrent",
-            f"lets {allowed} jobs run at once{'' if setting else ' (the default)'}, and the pools "
+            f"lets {count(allowed, 'job')} run at once{'' if setting else ' (the default)'}, and the pools "
             f"have room for {planned}",
             fix=f"set concurrent = {planned}",
         )  # fmt: skip

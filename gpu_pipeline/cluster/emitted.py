@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from gpu_pipeline.child import runner_variables
-from gpu_pipeline.cluster.runner_keys import is_for_the_runner
+from gpu_pipeline.cluster.runner_keys import Kind, is_for_the_runner, permission_for
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.problems import Origin
 from gpu_pipeline.toml_lines import Path
@@ -36,8 +36,14 @@ def emissions(jobs: Iterable[Job], locate: Locate) -> list[Emission]:
         Emission(job=job, name=name, value=value, origin=_origin(job, name, locate))
         for job in jobs
         for name, value in _all_variables(job)
-        if is_for_the_runner(name)
+        if is_for_the_runner(name) and (value or not _is_size(name))
     ]
+
+
+def _is_size(name: str) -> bool:
+    """Whether an empty value asks for nothing: overwrites.go passes over an empty size only."""
+    permission = permission_for(name)
+    return permission is not None and permission.kind is Kind.MAXIMUM
 
 
 def _all_variables(job: Job) -> Iterator[tuple[str, str]]:

@@ -62,7 +62,9 @@ def placements(runner: Runner) -> list[Placement]:
         for key, value in _top_level(patch):
             if key in _PLACES:
                 labels = _table(value) if key == "nodeSelector" else {}
-                selector = {str(label): str(name) for label, name in labels.items()}
+                selector = {
+                    str(label): name for label, name in labels.items() if isinstance(name, str)
+                }
                 found.append(Placement(key=key, selector=selector, line=patch.line))
     return found
 

@@ -72,6 +72,8 @@ class _Reader:
             self._lines = key_lines(text)
         except tomllib.TOMLDecodeError as error:
             raise self._syntax_error(str(error), text) from None
+        except ValueError as error:  # a number of more digits than Python turns into one
+            raise self._error(1, f"not valid TOML: {error}") from None
         except RecursionError:
             raise self._error(1, "arrays or tables are nested too deeply to read") from None
 

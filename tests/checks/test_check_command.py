@@ -249,3 +249,53 @@ def test_the_largest_of_a_jobs_services_is_held_against_the_runner(
     [(code, message)] = runner_codes(result)
     assert code == "RUN103"
     assert "asked for is 3," in message
+
+
+@pytest.mark.parametrize("value", ["!!timestamp x", "!!bool x", '!!int ""'])
+def test_a_tag_that_its_value_does_not_fit_is_told_at_its_line(
+    run: Callable[..., Result], tmp_path: Path, value: str
+) -> None:
+    child = tmp_path / "child.yml"
+    child.write_text(f"a:\n  script: [make]\n  timeout: {value}\n", encoding="utf-8")
+    [found] = json.loads(run("check", child, "--format", "json").out)
+    assert (found["code"], found["line"]) == ("PIP101", 3)
+    assert f"is no {value.split(maxsplit=1)[0]}" in found["message"]
+
+
+def test_a_number_without_an_end_in_a_runner_file_is_told(
+    run: Callable[..., Result], tmp_path: Path
+) -> None:
+    config = runner_file(run, tmp_path)
+    config.write_text(config.read_text(encoding="utf-8") + f"\n[x]\ny = {'9' * 5000}\n", "utf-8")
+    result = run("check", "--runner", config)
+    assert result.code == 2
+    assert "not valid TOML" in result.err
+
+
+@pytest.mark.parametrize("written", ["~", "!reference []", "[1]", '""'])
+def test_a_size_that_is_no_text_is_no_size(
+    run: Callable[..., Result], tmp_path: Path, written: str
+) -> None:
+    child = tmp_path / "child.yml"
+    child.write_text(
+        f"a:\n  script: [make]\n  variables:\n    KUBERNETES_CPU_LIMIT: {written}\n",
+        encoding="utf-8",
+    )
+    config = runner_file(run, tmp_path)
+    result = run("check", child, "--runner", config, "--format", "json")
+    codes = {each["code"] for each in json.loads(result.out)}
+    assert not codes & {"PIP159", "RUN105", "RUN106", "RUN107"}
+    assert "Reference(" not in result.out
+
+
+def test_a_size_is_judged_as_gitlab_passes_it_on(
+    run: Callable[..., Result], tmp_path: Path
+) -> None:
+    child = tmp_path / "child.yml"
+    child.write_text(
+        "a:\n  script: [make]\n  variables:\n    KUBERNETES_CPU_LIMIT: 0x10\n", encoding="utf-8"
+    )
+    result = run("check", child, "--runner", runner_file(run, tmp_path), "--format", "json")
+    [(code, message)] = runner_codes(result)
+    assert code == "RUN106"
+    assert 'requested "16"' in message

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from gpu_pipeline.checks.child.model import Child, Findings, Problem
-from gpu_pipeline.checks.child.ruby import ruby_value
-from gpu_pipeline.checks.child.shapes import is_mapping, items_of
+from gpu_pipeline.checks.child.shapes import items_of
+from gpu_pipeline.checks.child.variables import variable_text
 from gpu_pipeline.ci_file import Tree
 from gpu_pipeline.ci_jobs import resolved_at, rules_in
 from gpu_pipeline.cluster.runner_keys import (
@@ -57,9 +57,7 @@ def check_runner_variables(child: Child, findings: Findings) -> None:
 
 def _for_the_runner(block: Tree | None) -> dict[str, Tree]:
     return {
-        name: (tree.get("value") or tree)
-        for name, tree in (block.items() if block else ())
-        if is_for_the_runner(name)
+        name: tree for name, tree in (block.items() if block else ()) if is_for_the_runner(name)
     }
 
 
@@ -81,7 +79,7 @@ def _check_unread(
 
 def _check_each(variables: Mapping[str, Tree], key: str) -> Iterator[Problem]:
     for name, tree in variables.items():
-        permission, text = permission_for(name), _text(tree)
+        permission, text = permission_for(name), variable_text(name, tree)
         if permission is None:
             yield Problem(
                 code="RUN123",
@@ -116,7 +114,9 @@ def _check_pairs(
     """Requests above limits of the same container; `within` are the names that stand at `key`."""
     for request, limit in _PAIRS:
         place = next((name for name in (request, limit) if within is None or name in within), None)
-        texts = [_text(variables[name]) for name in (request, limit) if name in variables]
+        texts = [
+            variable_text(name, variables[name]) for name in (request, limit) if name in variables
+        ]
         if place is None or len(texts) < 2 or not all(texts):
             continue
         try:
@@ -138,11 +138,3 @@ def _refused(name: str, tree: Tree, message: str, key: str) -> Problem:
         message=message,
         fix=f"correct {name}",
     )
-
-
-def _text(tree: Tree) -> str | None:
-    """The text of a variable; None for a value that is none."""
-    if is_mapping(tree) or isinstance(tree.value, list):
-        return None
-    written = tree.value if tree.bare is None else tree.bare
-    return "" if ruby_value(tree) is None else str(written)

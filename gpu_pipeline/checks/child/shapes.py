@@ -78,7 +78,7 @@ def shown(tree: Tree) -> str:
 
 def _json(tree: Tree) -> str:
     if isinstance(tree.value, Reference):
-        return f"!reference [{', '.join(tree.value.path)}]"
+        return _foreign(tree.value)
     return json.dumps(ruby_plain(tree), ensure_ascii=False, default=_foreign)
 
 
@@ -87,6 +87,8 @@ def _foreign(value: object) -> str:
         return f"the symbol {value.name}"
     if isinstance(value, Refused):
         return f"a {value.kind.lower()}"
+    if isinstance(value, Reference):
+        return f"!reference [{', '.join(value.path)}]"
     return str(value)
 
 

@@ -11,7 +11,7 @@ from gpu_pipeline.checks.child.model import Problem
 from gpu_pipeline.checks.child.ruby import Refused, ruby_plain, ruby_value
 from gpu_pipeline.checks.child.shapes import is_mapping, is_null, items_of, shown
 from gpu_pipeline.checks.child.variable_cycles import check_cycles
-from gpu_pipeline.ci_file import Tree
+from gpu_pipeline.ci_file import Reference, Tree
 from gpu_pipeline.names import VARIABLE_NAME
 from gpu_pipeline.rules import RuleError, decide
 
@@ -66,6 +66,14 @@ def _check_variable(name: str, tree: Tree, key: str, *, is_global: bool) -> Iter
     else:
         scalar = tree.get("value") or tree
         yield from _bare_value(scalar, text, key)
+
+
+def variable_text(name: str, tree: Tree) -> str | None:
+    """The text that jobs get for a variable, as GitLab reads it; None if GitLab refuses it."""
+    if isinstance(tree.value, list | Reference):
+        return None
+    text = _text(name, tree, is_global=True)
+    return None if isinstance(text, RuleError) else text
 
 
 def _text(name: str, tree: Tree, *, is_global: bool) -> str | RuleError:
