@@ -48,7 +48,8 @@ def check_at_once(contract: Contract) -> Iterator[Finding]:
     if runner.limit and 0 < runner.limit.value < planned:
         yield contract.finding(
             "RUN114", runner.limit.line, "limit",
-            f"lets {count(runner.limit.value, 'job')} run at once, and the pools have room for {planned}",
+            f"lets {count(runner.limit.value, 'job')} run at once, and the pools have room for "
+            f"{planned}",
             fix=f"set limit = {planned}, or remove it",
         )  # fmt: skip
     setting = runner.request_concurrency
@@ -72,8 +73,8 @@ def check_concurrent(contracts: Sequence[Contract]) -> Iterator[Finding]:
     if allowed < planned:
         yield first.finding(
             "RUN114", setting.line if setting else 1, "concurrent",
-            f"lets {count(allowed, 'job')} run at once{'' if setting else ' (the default)'}, and the pools "
-            f"have room for {planned}",
+            f"lets {count(allowed, 'job')} run at once{'' if setting else ' (the default)'}, "
+            f"and the pools have room for {planned}",
             fix=f"set concurrent = {planned}",
         )  # fmt: skip
 
