@@ -44,9 +44,8 @@ def run_check(options: argparse.Namespace, environment: Mapping[str, str]) -> in
         found += _parent_findings(loaded, options.parent or options.default_parent)
         found += runner_findings(loaded.routed, options)
     else:
-        found = _child_findings(loaded, options.child)
+        found = _child_findings(loaded, options)
         found += _parent_findings(loaded, options.parent) if options.parent else []
-        found += _contract_findings(loaded, options) if options.runner else []
     left, accepted = apply_acceptances(
         _distinct(found),
         loaded.routing.accept or (),
@@ -96,26 +95,23 @@ def _routing_findings(loaded: Loaded, options: argparse.Namespace) -> list[Findi
     return [*found, *never_added(loaded.jobs, outcomes)]
 
 
-def _child_findings(loaded: Loaded, path: Path) -> list[Finding]:
+def _child_findings(loaded: Loaded, options: argparse.Namespace) -> list[Finding]:
     """Findings about a child file, also one that was written by hand."""
     capture = loaded.pipeline.capture or ()
-    text = _text(path, "CHILD")
-    found = check_child(text, display(path), given=capture)
+    text, name = _text(options.child, "CHILD"), display(options.child)
+    found = check_child(text, name, given=capture)
     try:
-        file = parse_ci_file(text, display(path))
+        file = parse_ci_file(text, name)
     except YamlError:
         return found  # one of the findings says so
     # RUL105 says of a variable whose value matters what PIP157 says of every one.
     found = [each for each in found if each.code != "PIP157"]
-    return found + check_child_rules(file, loaded.context, capture=capture)
+    found += check_child_rules(file, loaded.context, capture=capture)
+    return found + (_contract_findings(loaded, file, options) if options.runner else [])
 
 
-def _contract_findings(loaded: Loaded, options: argparse.Namespace) -> list[Finding]:
+def _contract_findings(loaded: Loaded, file: CiFile, options: argparse.Namespace) -> list[Finding]:
     """What the runner does to the jobs of a child file."""
-    try:
-        file = parse_ci_file(_text(options.child, "CHILD"), display(options.child))
-    except YamlError:
-        return []  # one of the findings says so
     jobs = child_jobs(file, loaded.routing.pools or {})
     if not jobs:
         return []

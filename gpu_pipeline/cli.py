@@ -11,7 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from gpu_pipeline.cluster_options import add_cluster_arguments, add_runner_arguments
+from gpu_pipeline.cluster_options import (
+    add_cluster_arguments,
+    add_input_arguments,
+    add_runner_arguments,
+)
 from gpu_pipeline.console import say
 from gpu_pipeline.errors import (
     EXIT_INTERNAL,
@@ -143,14 +147,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _add_common(parser: argparse.ArgumentParser, *, selects: bool) -> None:
-    parser.add_argument(
-        "--routing", metavar="FILE", type=Path, default=ROOT / "routing.toml",
-        help="default: the routing.toml beside generate_pipeline.py",
-    )  # fmt: skip
-    parser.add_argument(
-        "--templates", metavar="DIR", type=Path, default=ROOT / "templates",
-        help="default: the templates beside generate_pipeline.py",
-    )  # fmt: skip
+    add_input_arguments(parser, root=ROOT)
     parser.add_argument("--source", help="the parent's source: push, schedule, web, api, …")
     parser.add_argument("--branch", metavar="NAME", help="the parent's branch")
     parser.add_argument(

@@ -49,9 +49,8 @@ def runner_findings(routed: LoadedRouting, options: argparse.Namespace) -> list[
     found = check_fit(
         routed.jobs, locate=routed.lines.origin, runner_of=lambda job: runners.get(job.name)
     )
-    if file is None:
-        found += check_unread(routed.jobs, routed.lines.origin)
-    else:
+    found += check_unread(routed.jobs, routed.lines.origin)
+    if file is not None:
         found += check_runner(
             routed.jobs,
             routed.routing,

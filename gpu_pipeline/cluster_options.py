@@ -1,4 +1,4 @@
-"""The options of `cluster`, and those of `check` that name a runner's configuration."""
+"""The options of `cluster`, and those of them that other commands have too."""
 
 from __future__ import annotations
 
@@ -17,14 +17,7 @@ def add_cluster_arguments(parser: argparse.ArgumentParser, *, root: Path) -> Non
     topics = parser.add_subparsers(dest="topic", metavar="TOPIC", required=True)
     for name, text in _TOPICS.items():
         topic = topics.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-        topic.add_argument(
-            "--routing", metavar="FILE", type=Path, default=root / "routing.toml",
-            help="default: the routing.toml beside generate_pipeline.py",
-        )  # fmt: skip
-        topic.add_argument(
-            "--templates", metavar="DIR", type=Path, default=root / "templates",
-            help="default: the templates beside generate_pipeline.py",
-        )  # fmt: skip
+        add_input_arguments(topic, root=root)
         if name == "runner":
             topic.add_argument(
                 "--format", choices=("toml", "helm"), default="toml",
@@ -33,6 +26,18 @@ def add_cluster_arguments(parser: argparse.ArgumentParser, *, root: Path) -> Non
             topic.add_argument("--tags", metavar="A,B", help="only the runner with these tags")
         if name == "fit":
             add_runner_arguments(topic)
+
+
+def add_input_arguments(parser: argparse.ArgumentParser, *, root: Path) -> None:
+    """The options that name the inputs of every command; `root` holds the default ones."""
+    parser.add_argument(
+        "--routing", metavar="FILE", type=Path, default=root / "routing.toml",
+        help="default: the routing.toml beside generate_pipeline.py",
+    )  # fmt: skip
+    parser.add_argument(
+        "--templates", metavar="DIR", type=Path, default=root / "templates",
+        help="default: the templates beside generate_pipeline.py",
+    )  # fmt: skip
 
 
 def add_runner_arguments(parser: argparse.ArgumentParser) -> None:

@@ -32,7 +32,6 @@ _IGNORED_CODES = {
 
 def check_permissions(contract: Contract) -> Iterator[Finding]:
     """Every finding about permissions of one runner."""
-    yield from _unread(contract)
     groups = by_permission(contract.emitted)
     for (key, kind), emitted in groups.items():
         setting = contract.runner.permissions.get(key)
@@ -63,20 +62,6 @@ def check_unread(jobs: Sequence[Job], locate: Locate) -> Iterator[Finding]:
             "RUN123", Place(file=origin.file, line=origin.line, key=origin.path),
             f"no runner reads {name}{instead_of(name)}; it does nothing in {named(setting)}",
             fix="correct the name, or remove it",
-        )  # fmt: skip
-
-
-def _unread(contract: Contract) -> Iterator[Finding]:
-    unread: dict[str, list[Emission]] = {}
-    for each in contract.emitted:
-        if permission_for(each.name) is None:
-            unread.setdefault(each.name, []).append(each)
-    for name, emitted in unread.items():
-        yield contract.finding(
-            "RUN123", contract.runner.kubernetes_line, name,
-            f"{emitted[0].origin} sets {name}, which no runner reads{instead_of(name)}; "
-            f"it does nothing in {contract.named(e.job for e in emitted)}",
-            fix=f"correct or remove {emitted[0].origin.path} ({emitted[0].origin})",
         )  # fmt: skip
 
 

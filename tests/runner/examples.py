@@ -36,7 +36,7 @@ def check(routing: Path, *options: str | Path) -> list[Finding]:
 
 
 def findings_of(path: Path) -> list[Finding]:
-    """The findings about an example that stand in the example itself."""
+    """The findings of an example's own kind; what is said of its routing has lines of that."""
     options = [part for line in comments(path, "options") for part in shlex.split(line)]
     if path.parent.name.startswith("RUN"):
         routing = next((ROOT / file for file in comments(path, "routing")), SHIPPED)
