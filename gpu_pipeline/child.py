@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from gpu_pipeline.context import Context
 from gpu_pipeline.jobs import Job, Values
 from gpu_pipeline.names import EPOCHS, FINGERPRINT, PARENT_SOURCE
-from gpu_pipeline.queueing import longest_first, resource_groups
+from gpu_pipeline.queueing import queue_up
 from gpu_pipeline.routing_model import Pipeline, Pool
 from gpu_pipeline.yaml_text import Plain
 
@@ -86,10 +86,10 @@ def plan_child(
 
     `fingerprint` identifies routing and templates.
     """
-    ordered = longest_first(jobs)
-    groups = resource_groups(ordered, pipeline.queue)
+    queue = queue_up(jobs, pipeline.queue)
     capture = pipeline.capture or ()
     names = _base_names(jobs)
+    ordered = [each.job for each in queue]
     examples = {names[_key(job)]: job for job in ordered}
     bases = {name: _hidden_base(job, name) for name, job in examples.items()}
     return Child(
@@ -99,7 +99,7 @@ def plan_child(
         variables=child_variables(context, capture=capture, fingerprint=fingerprint),
         bases=tuple(bases.values()),
         jobs=tuple(
-            _child_job(job, bases[names[_key(job)]], groups.get(job.name)) for job in ordered
+            _child_job(each.job, bases[names[_key(each.job)]], each.group) for each in queue
         ),
     )
 

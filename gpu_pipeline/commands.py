@@ -13,7 +13,7 @@ from gpu_pipeline.jobs import Job
 from gpu_pipeline.loading import Loaded, load
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.outcomes import outcome_of
-from gpu_pipeline.queueing import longest_first, resource_groups
+from gpu_pipeline.queueing import queue_up
 from gpu_pipeline.reports import jobs as job_reports
 from gpu_pipeline.reports import rules as rule_reports
 from gpu_pipeline.schema import routing_schema
@@ -24,22 +24,23 @@ def run_preview(options: argparse.Namespace, environment: Mapping[str, str]) -> 
     loaded = load(options, environment)
     contexts = parent_contexts(loaded.routing) if options.all else [loaded.context]
     outcomes = [outcome_of(loaded.child(context), context) for context in contexts]
-    jobs = longest_first(loaded.jobs)
     if options.why:
         show(rule_reports.why(_job(options.why, loaded), outcomes, options.format))
     elif options.all:
         show(rule_reports.matrix(outcomes, options.format))
     else:
-        groups = resource_groups(loaded.jobs, loaded.pipeline.queue)
-        show(job_reports.preview(jobs, groups, outcomes[0], loaded.pipeline, options.format))
+        queue = queue_up(loaded.jobs, loaded.pipeline.queue)
+        show(job_reports.preview(queue, outcomes[0], loaded.pipeline, options.format))
     return EXIT_OK
 
 
 def run_explain(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Print the values of one job and their origins."""
     loaded = load(options, environment)
-    groups = resource_groups(loaded.jobs, loaded.pipeline.queue)
-    show(job_reports.explain(_job(options.job_name, loaded), groups, options.format))
+    job = _job(options.job_name, loaded)
+    queue = queue_up(loaded.jobs, loaded.pipeline.queue)
+    group = next(each.group for each in queue if each.job.name == job.name)
+    show(job_reports.explain(job, group, options.format))
     return EXIT_OK
 
 

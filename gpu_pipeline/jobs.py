@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from gpu_pipeline.durations import parse_duration
 from gpu_pipeline.problems import Origin
 from gpu_pipeline.routing_model import Pool, Rule
 
@@ -43,8 +44,10 @@ class Job:
     """One visible job of the child pipeline: for one `model`, or for all `models` of a family.
 
     `base_values` are the settings that all jobs of the same family and pool share: without the
-    layers of task and model. `expected_seconds` is the training time as far as it was measured.
-    `gpu_memory` is what the model that needs most was declared to need.
+    layers of task and model. `gpu_memory`, `gpu_utilization` and `cpu_usage` are what the model
+    that needs most was declared to need. Of a model's two ways to say how long it trains,
+    `expected` (text such as "2h") and `seconds_per_epoch`, the stronger layer's is kept. `pinned`
+    says where `pin = true` stands.
     """
 
     name: str
@@ -66,10 +69,27 @@ class Job:
     needs: tuple[str, ...] = ()
     needs_origin: Origin | None = None
     gpu_memory: Sourced[str] | None = None
+    gpu_utilization: Sourced[float] | None = None
+    cpu_usage: Sourced[str] | None = None
+    expected: Mapping[str, Sourced[str]] = field(default_factory=dict)
+    trials: Sourced[int] | None = None
+    pinned: Origin | None = None
+
+    @property
+    def epochs_in_all(self) -> int:
+        """Epochs that one model trains in this job, over all trials."""
+        return self.epochs * (self.trials.value if self.trials else 1)
+
+    def seconds_of(self, model: str) -> float | None:
+        """How long one of the job's models trains, in seconds, or None if nobody says."""
+        if model in self.expected:
+            return float(parse_duration(self.expected[model].value))
+        if model in self.seconds_per_epoch:
+            return self.epochs_in_all * self.seconds_per_epoch[model].value
+        return None
 
     @property
     def expected_seconds(self) -> float | None:
-        """Seconds of training, or None when a model's time per epoch was never measured."""
-        if set(self.seconds_per_epoch) != set(self.models):
-            return None
-        return self.epochs * sum(each.value for each in self.seconds_per_epoch.values())
+        """Seconds of training, or None when nobody says it for one of the models."""
+        seconds = [each for each in map(self.seconds_of, self.models) if each is not None]
+        return sum(seconds) if len(seconds) == len(self.models) else None

@@ -7,62 +7,69 @@ a Pending pod, which the runner gives up on after its `poll_timeout`.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Mapping, Sequence
-from statistics import fmean
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+from gpu_pipeline.dealing import deal
+from gpu_pipeline.demand import gpu_share, training_times
 from gpu_pipeline.jobs import Job
+from gpu_pipeline.levelling import Load, deal_level
 
 
-def longest_first(jobs: Sequence[Job]) -> list[Job]:
-    """The jobs of each pool together, pools in the order of the file, longest first within one.
+@dataclass(frozen=True, kw_only=True)
+class Queued:
+    """A job and its resource group; None for a pool that is queued by Kubernetes."""
 
-    Runners take pending jobs in the order of creation, which is the order of the file. Jobs of
-    equal length keep their order.
+    job: Job
+    group: str | None
+
+
+def queue_up(jobs: Sequence[Job], pipeline_queue: str | None) -> list[Queued]:
+    """The jobs in the order of creation, pools in that of the file, each with its resource group.
+
+    Runners take pending jobs in the order of creation, so within a pool the longest come first,
+    and jobs of equal length keep their order. The groups of a pool get work for about the same
+    time. Where jobs keep the GPU busy to different degrees, those that run side by side should
+    together ask for about as much as any others do; then the order is the one that sees to it.
     """
-    pools = {pool: n for n, pool in enumerate(dict.fromkeys(job.pool.value for job in jobs))}
-    weights = job_weights(jobs)
-    return sorted(jobs, key=lambda job: (pools[job.pool.value], -weights[job.name]))
+    times = {name: time.seconds for name, time in training_times(jobs).items()}
+    pools: dict[str, list[Job]] = {}
+    for job in sorted(jobs, key=lambda job: -times[job.name]):
+        pools.setdefault(job.pool.value, []).append(job)
+    queue = []
+    for pool in dict.fromkeys(job.pool.value for job in jobs):
+        members = pools[pool]
+        settings = members[0].pool_settings
+        if (settings.queue or pipeline_queue) == "kubernetes":
+            queue += [Queued(job=job, group=None) for job in members]
+        elif len({gpu_share(job) for job in members}) == 1:
+            slots = min((settings.concurrency or 1) * (settings.max_nodes or 1), len(members))
+            numbers = deal([times[job.name] for job in members], slots)
+            queue += [_queued(job, n) for job, n in zip(members, numbers, strict=True)]
+        else:
+            queue += _level(members, [times[job.name] for job in members])
+    return queue
 
 
-def job_weights(jobs: Sequence[Job]) -> dict[str, float]:
-    """How long each job is, in seconds where measured, comparable within one pool.
+def _level(jobs: Sequence[Job], seconds: Sequence[float]) -> list[Queued]:
+    """The jobs of a pool in the order in which they will start."""
+    pool = jobs[0].pool_settings
+    concurrency, gpus = pool.concurrency or 1, pool.gpus or 1
+    # GPUs that do not divide a node's jobs evenly are looked at as one larger GPU.
+    apart, together = (gpus, 1) if concurrency % gpus == 0 else (1, gpus)
+    places = deal_level(
+        [
+            Load(seconds=each, share=gpu_share(job) / together)
+            for job, each in zip(jobs, seconds, strict=True)
+        ],
+        gpus=(pool.max_nodes or 1) * apart,
+        per_gpu=concurrency // apart,
+    )
+    started = sorted(
+        zip(jobs, places, strict=True), key=lambda pair: (pair[1].before, pair[1].slot)
+    )
+    return [_queued(job, place.slot) for job, place in started]
 
-    A model that was never measured counts as the mean of its pool's measured ones per epoch; in a
-    pool without any measurement the number of epochs decides.
-    """
-    measured: dict[str, list[float]] = {}
-    for job in jobs:
-        for each in job.seconds_per_epoch.values():
-            measured.setdefault(job.pool.value, []).append(each.value)
-    means = {pool: fmean(values) for pool, values in measured.items()}
-    weights = {}
-    for job in jobs:
-        assumed = means.get(job.pool.value, 1.0)
-        own = job.seconds_per_epoch
-        weights[job.name] = job.epochs * sum(
-            own[model].value if model in own else assumed for model in job.models
-        )
-    return weights
 
-
-def resource_groups(jobs: Sequence[Job], pipeline_queue: str | None) -> Mapping[str, str]:
-    """The resource group of each job, by job name; jobs of a pool queued by Kubernetes have none.
-
-    Jobs are dealt longest first to the group with the least work so far.
-    """
-    weights = job_weights(jobs)
-    slots: dict[str, list[tuple[float, int]]] = {}
-    groups = {}
-    for job in longest_first(jobs):
-        pool = job.pool_settings
-        if (pool.queue or pipeline_queue) == "kubernetes":
-            continue
-        if job.pool.value not in slots:
-            count = (pool.concurrency or 1) * (pool.max_nodes or 1)
-            slots[job.pool.value] = [(0.0, n) for n in range(1, min(count, len(jobs)) + 1)]
-        heap = slots[job.pool.value]
-        load, number = heap[0]
-        heapq.heapreplace(heap, (load + weights[job.name], number))
-        groups[job.name] = f"{job.pool.value}/{number}"
-    return groups
+def _queued(job: Job, slot: int) -> Queued:
+    return Queued(job=job, group=f"{job.pool.value}/{slot + 1}")

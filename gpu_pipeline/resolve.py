@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
+from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
+from typing import TypeVar
 
 from gpu_pipeline.jobs import Job, Sourced, Values
 from gpu_pipeline.layers import Layer, Layers, pick, pick_named
-from gpu_pipeline.problems import Problems
+from gpu_pipeline.problems import Origin, Problems
 from gpu_pipeline.quantity import parse_quantity
 from gpu_pipeline.routing_model import Pipeline, RoutedSettings, Routing, all_settings
 from gpu_pipeline.toml_lines import Path
@@ -16,6 +19,7 @@ from gpu_pipeline.work import Work, all_work, models_of_a_second_family
 
 # GitLab: `ci_needs_size_limit`.
 MAX_NEEDS = 50
+T = TypeVar("T")
 
 
 def resolve_jobs(routing: Routing, problems: Problems) -> list[Job]:
@@ -57,6 +61,8 @@ def _resolve(routing: Routing, work: Work, layers: Layers, problems: Problems) -
         return None
     if work.model is None:
         _check_shared_by_models(work, (pool, base, own), layers, problems)
+    most = functools.partial(_most, work, layers=layers, problems=problems)
+    seconds_per_epoch, expected = _training_times(work, pool.value, layers, problems)
     return Job(
         name=work.name,
         task=work.task,
@@ -75,9 +81,14 @@ def _resolve(routing: Routing, work: Work, layers: Layers, problems: Problems) -
         base_values=layers.values(task=None, family=work.family, model=None, pool=pool.value),
         epochs=own.epochs.value,
         timeout=own.timeout.value,
-        seconds_per_epoch=_seconds_per_epoch(work, pool.value, layers, problems),
+        seconds_per_epoch=seconds_per_epoch,
+        expected=expected,
+        trials=pick(stack, ("trials",), lambda s: s.trials, problems),
         reason=_reason(routed, pool, problems),
-        gpu_memory=_gpu_memory(work, layers, problems),
+        gpu_memory=most("gpu_memory", str, amount=parse_quantity),
+        gpu_utilization=most("gpu_utilization", float, amount=float),
+        cpu_usage=most("cpu_usage", str, amount=parse_quantity),
+        pinned=_pinned(work, layers, problems),
     )
 
 
@@ -95,30 +106,57 @@ def _stage(settings: object) -> str | None:
     return settings.stage if isinstance(settings, Pipeline) else None
 
 
-def _seconds_per_epoch(
+def _training_times(
     work: Work, pool: str, layers: Layers, problems: Problems
-) -> dict[str, Sourced[float]]:
-    found = {}
+) -> tuple[dict[str, Sourced[float]], dict[str, Sourced[str]]]:
+    """For each model its seconds per epoch or its expected time: what the strongest layer says."""
+    per_epoch, expected = {}, {}
     for model in work.models:
         stack = layers.stack(task=work.task, family=work.family, model=model, pool=pool)
-        measured = pick(stack, ("seconds_per_epoch",), lambda s: s.seconds_per_epoch, problems)
-        if measured is not None:
-            found[model] = measured
-    return found
+        for layer in stack:
+            in_all = pick([layer], ("expected",), lambda s: s.expected, problems)
+            measured = pick(
+                [layer], ("seconds_per_epoch",), lambda s: s.seconds_per_epoch, problems
+            )
+            if in_all is not None:
+                expected[model] = in_all
+            elif measured is not None:
+                per_epoch[model] = measured
+            if in_all is not None or measured is not None:
+                break
+    return per_epoch, expected
 
 
-def _gpu_memory(work: Work, layers: Layers, problems: Problems) -> Sourced[str] | None:
+def _most(
+    work: Work,
+    name: str,
+    kind: type[T],
+    *,
+    amount: Callable[[T], Decimal | float],
+    layers: Layers,
+    problems: Problems,
+) -> Sourced[T] | None:
     """The most that any of the job's models needs; a pool's key of this name is the card's size."""
     stacks = (
         layers.stack(task=work.task, family=work.family, model=model, pool=None)
         for model in work.models
     )
-    declared = (pick_named(stack, "gpu_memory", str, problems) for stack in stacks)
+    declared = (pick_named(stack, name, kind, problems) for stack in stacks)
     return max(
         (each for each in declared if each is not None),
-        key=lambda each: parse_quantity(each.value),
+        key=lambda each: amount(each.value),
         default=None,
     )
+
+
+def _pinned(work: Work, layers: Layers, problems: Problems) -> Origin | None:
+    """Where one of the job's models is held on its pool."""
+    for model in work.models:
+        stack = layers.stack(task=work.task, family=work.family, model=model, pool=None)
+        pin = pick_named(stack, "pin", bool, problems)
+        if pin is not None and pin.value:
+            return pin.origin
+    return None
 
 
 def _complete(own: Values, stack: Sequence[Layer], work: Work, problems: Problems) -> bool:

@@ -102,6 +102,7 @@ GpuName = Annotated[str, Field(pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9 ()._+/-]*[A-Z
 Epochs = Annotated[int, Field(ge=1, le=1_000_000)]
 Count = Annotated[int, Field(ge=1, le=1_000)]
 CountOrZero = Annotated[int, Field(ge=0, le=1_000)]
+Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 Queue = Literal["gitlab", "kubernetes"]
 
 
@@ -157,8 +158,10 @@ class Settings(Table):
     variables: Variables | None = key("further CI/CD variables of the job; values are text")
     rules: Annotated[tuple[Rule, ...], Field(strict=False)] | None = key("when the job is added")
     seconds_per_epoch: Annotated[float, Field(gt=0, le=10_000_000, allow_inf_nan=False)] | None = (
-        key("measured training time of one epoch; orders the queue")
+        key("measured training time of one epoch, in seconds; orders the queue")
     )
+    expected: Timeout | None = key('training time of a whole job, for example "2h 30m"')
+    trials: Count | None = key("trials of `epochs` each that one job runs; 1 when left out")
 
 
 class TaskSettings(Settings):
@@ -168,20 +171,26 @@ class TaskSettings(Settings):
     enabled: bool | None = key("false leaves the job out")
 
 
-class Task(TaskSettings):
-    """A kind of work, such as hyperopt."""
+class Demand(Table):
+    """What one job asks of its node when it has it for itself."""
 
     gpu_memory: Memory | None = key('GPU memory that one job needs, for example "8G"')
+    gpu_utilization: Share | None = key("share of the pool's GPU that one job keeps busy, 0 to 1")
+    cpu_usage: Cpu | None = key("cores that one job keeps busy; its CPU request when left out")
+
+
+class Task(TaskSettings, Demand):
+    """A kind of work, such as hyperopt."""
 
     per: Literal["model", "family"] | None = key("one job for each model, or one for the family")
 
 
-class RoutedSettings(Settings):
+class RoutedSettings(Settings, Demand):
     """Settings of whatever is sent to a pool."""
 
     pool: Text | None = key("name of the pool whose nodes run the jobs")
     base: Text | None = key("hidden base job: a file of templates/bases without .yml.j2")
-    gpu_memory: Memory | None = key('GPU memory that one job needs, for example "8G"')
+    pin: bool | None = key("true: `plan --suggest` leaves it on its pool")
     reason: Prose | None = key("why this pool; `explain` shows it")
 
 
@@ -211,6 +220,9 @@ class Pool(Settings):
     gpu: GpuName | None = key("GPU name exactly as `nvidia-smi --query-gpu=name` prints it")
     gpu_memory: Memory | None = key('memory of one GPU, for example "24G"')
     gpus: Count | None = key("GPUs of one node; 1 when left out")
+    gpu_speed: Annotated[float, Field(gt=0, le=1_000, allow_inf_nan=False)] | None = key(
+        "speed of the GPU next to those of other pools; `plan --suggest` moves models by it"
+    )
     runner_default: bool | None = key("true: the runner's own node selector leads here")
     label: Text | None = key("of the runner's default pool: the node label, label=value")
     node_selector: Text | None = key("node label that selects the pool, label=value")
@@ -224,6 +236,7 @@ class Pool(Settings):
     max_nodes: Count | None = key("the autoscaler's upper bound; 1 when left out")
     boot_time: Timeout | None = key('from "node needed" to "GPU usable"; 10m when left out')
     image_pull_time: Timeout | None = key("pull of the job's image on a new node; 5m when left out")
+    idle_time: Timeout | None = key("until the autoscaler removes an idle node; 10m when left out")
     price_per_hour: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = key(
         "price of one node; state currency, date and source in a comment"
     )

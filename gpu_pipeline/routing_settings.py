@@ -25,6 +25,10 @@ def check_settings(settings: Settings, path: Path, problems: Problems) -> None:
     _check_variables(settings.variables, (*path, "variables"), problems)
     if settings.tags is not None and not 0 < len(settings.tags) <= _MAX_TAGS:
         problems.add((*path, "tags"), f"must name 1 to {_MAX_TAGS} tags")
+    if settings.expected is not None and settings.seconds_per_epoch is not None:
+        problems.add(
+            (*path, "expected"), "and seconds_per_epoch say the same thing twice; keep one"
+        )
     if settings.rules == ():
         problems.add((*path, "rules"), "is empty: the job would never run")
     for i, rule in enumerate(settings.rules or ()):

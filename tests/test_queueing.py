@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from gpu_pipeline.demand import training_times
 from gpu_pipeline.jobs import Job
-from gpu_pipeline.queueing import job_weights, longest_first, resource_groups
+from gpu_pipeline.queueing import queue_up
 from gpu_pipeline.resolve import resolve_jobs
 from gpu_pipeline.routing import read_routing
 
@@ -21,11 +22,16 @@ def jobs_of(path: Path) -> list[Job]:
 
 
 def test_a_model_never_measured_counts_as_the_mean_of_its_pool() -> None:
-    weights = job_weights(jobs_of(SHIPPED))
-    assert weights["hyperopt-dqn"] == 8 * 1100
-    assert weights["hyperopt-ppo"] == 8 * 1100, "only dqn was measured"
-    assert weights["train-validate-rl"] == 2 * 1100
-    assert weights["hyperopt-tft"] == 15, "nothing in this pool was measured"
+    times = training_times(jobs_of(SHIPPED))
+    assert times["hyperopt-dqn"].seconds == 8 * 1100
+    assert not times["hyperopt-dqn"].assumed
+    assert times["hyperopt-ppo"].seconds == 8 * 1100, "only dqn was measured"
+    assert (
+        times["hyperopt-ppo"].assumed == "1100 s an epoch: the mean of what is known on ci-compile"
+    )
+    assert times["train-validate-rl"].seconds == 2 * 1100
+    assert times["hyperopt-tft"].seconds == 15 * 1100, "nothing in this pool was measured"
+    assert times["hyperopt-tft"].assumed == "1100 s an epoch: the mean of what is known elsewhere"
 
 
 def test_expected_time_is_known_only_where_every_model_was_measured() -> None:
@@ -48,9 +54,9 @@ def test_jobs_go_to_the_slot_with_the_least_work(edit: Callable[..., Path]) -> N
         ("[models.dqn]", f"{measured}[models.dqn]"),
     )
     jobs = jobs_of(routing)
-    groups = resource_groups(jobs, None)
+    groups = {each.job.name: each.group for each in queue_up(jobs, None)}
     slot = groups["hyperopt-tft"]
     assert [name for name, group in groups.items() if group == slot] == ["hyperopt-tft"]
-    order = [job.name for job in longest_first(jobs) if job.pool.value == "ci-training"]
+    order = [name for name, group in groups.items() if group and "ci-training/" in group]
     assert order[:4] == ["hyperopt-tft", "hyperopt-mamba2", "hyperopt-tggn", "hyperopt-tlob"]
     assert order[4] == "train-validate-tft"

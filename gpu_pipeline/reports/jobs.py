@@ -13,6 +13,7 @@ from gpu_pipeline.durations import format_duration
 from gpu_pipeline.jobs import Job, Sourced
 from gpu_pipeline.outcomes import Mode, Outcome
 from gpu_pipeline.problems import Origin
+from gpu_pipeline.queueing import Queued
 from gpu_pipeline.routing_model import Pipeline, Rule
 from gpu_pipeline.words import count
 
@@ -23,8 +24,7 @@ _TABLE_FORMAT = {"text": "simple", "markdown": "github"}
 
 
 def preview(
-    jobs: Sequence[Job],
-    groups: Mapping[str, str],
+    queue: Sequence[Queued],
     outcome: Outcome,
     pipeline: Pipeline,
     output_format: str,
@@ -35,7 +35,7 @@ def preview(
         return _json(
             {
                 "context": {"source": context.source, "branch": context.branch},
-                "jobs": [{**_job_facts(job, groups), "mode": modes[job.name]} for job in jobs],
+                "jobs": [{**_job_facts(each), "mode": modes[each.job.name]} for each in queue],
             }
         )
     rows = [
@@ -48,13 +48,12 @@ def preview(
             "memory": _pair(job, "memory"),
             "epochs": job.epochs,
             "timeout": job.timeout,
-            ("resource\ngroup" if output_format == "text" else "resource group"): groups.get(
-                job.name, "-"
-            ),
+            ("resource\ngroup" if output_format == "text" else "resource group"): group or "-",
             "starts": modes[job.name],
         }
-        for job in jobs
+        for job, group in ((each.job, each.group) for each in queue)
     ]
+    jobs = [each.job for each in queue]
     branch = f" on {context.branch}" if context.branch else ""
     numbers = Counter(modes.values())
     how = ", ".join(f"{numbers[mode]} {mode}" for mode in Mode if numbers[mode])
@@ -66,9 +65,9 @@ def preview(
     return "\n".join([table(rows, output_format), "", *_listed(totals, output_format)])
 
 
-def explain(job: Job, groups: Mapping[str, str], output_format: str) -> str:
+def explain(job: Job, group: str | None, output_format: str) -> str:
     """Each value of one job, with the line of routing.toml that set it."""
-    rows = list(_explained(job, groups))
+    rows = list(_explained(job, group))
     rules = list(_explained_rules(job))
     if output_format == "json":
         return _json(
@@ -109,7 +108,7 @@ def explain(job: Job, groups: Mapping[str, str], output_format: str) -> str:
 _Explained = tuple[str, object, Origin | None]
 
 
-def _explained(job: Job, groups: Mapping[str, str]) -> Iterator[_Explained]:
+def _explained(job: Job, group: str | None) -> Iterator[_Explained]:
     """Every value of a job: its name, the value and its origin, None for a computed one."""
     values, pool = job.values, job.pool_settings
     named: list[tuple[str, Sourced[Any] | None]] = [
@@ -122,8 +121,12 @@ def _explained(job: Job, groups: Mapping[str, str]) -> Iterator[_Explained]:
         *((f"limits.{name}", value) for name, value in values.limits.items()),
         ("epochs", values.epochs),
         ("timeout", values.timeout),
+        ("trials", job.trials),
         ("gpu_memory", job.gpu_memory),
+        ("gpu_utilization", job.gpu_utilization),
+        ("cpu_usage", job.cpu_usage),
         *((f"seconds_per_epoch ({m})", value) for m, value in job.seconds_per_epoch.items()),
+        *((f"expected ({m})", value) for m, value in job.expected.items()),
         *((f"variables.{name}", value) for name, value in values.variables.items()),
     ]
     yield from ((name, value.value, value.origin) for name, value in named if value is not None)
@@ -131,7 +134,7 @@ def _explained(job: Job, groups: Mapping[str, str]) -> Iterator[_Explained]:
         value = getattr(pool, key)
         if value is not None:
             yield f"the pool's {key}", value, job.pool_origins[key]
-    yield "resource group", groups.get(job.name, "none: queued by Kubernetes"), None
+    yield "resource group", group or "none: queued by Kubernetes", None
     if job.needs:
         yield "needs", job.needs, job.needs_origin
     if job.expected_seconds is not None:
@@ -151,7 +154,8 @@ def _value_facts(name: str, value: object, origin: Origin | None) -> dict[str, o
     return {**facts, "file": origin.file, "line": origin.line, "key": origin.path}
 
 
-def _job_facts(job: Job, groups: Mapping[str, str]) -> dict[str, Any]:
+def _job_facts(queued: Queued) -> dict[str, Any]:
+    job = queued.job
     return {
         "name": job.name,
         "task": job.task,
@@ -163,7 +167,7 @@ def _job_facts(job: Job, groups: Mapping[str, str]) -> dict[str, Any]:
         "limits": {name: each.value for name, each in job.values.limits.items()},
         "epochs": job.epochs,
         "timeout": job.timeout,
-        "resource_group": groups.get(job.name),
+        "resource_group": queued.group,
         "needs": job.needs,
         "expected_seconds": job.expected_seconds,
     }

@@ -1,0 +1,200 @@
+"""What a plan is made from, and what it is: jobs, pools, and who ran where and when.
+
+Times are seconds from the creation of the child pipeline. Amounts of resources are whole numbers as
+the scheduler counts them: millicores, bytes, bytes, in the order of RESOURCES.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+RESOURCES = ("cpu", "memory", "ephemeral_storage")
+Amounts = tuple[int, int, int]
+
+
+class Source(enum.StrEnum):
+    """How far a figure can be trusted."""
+
+    MEASURED = "measured"
+    CONFIGURED = "configured"
+    ASSUMED = "assumed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A number and where it comes from: a line, a file, or why it was assumed."""
+
+    value: float
+    source: Source
+    origin: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedJob:
+    """One job: `seconds` and the shares are those of the job alone on a node of its pool.
+
+    `gpu` is the share of one GPU that it keeps busy, `cpu` the cores. `requests` are those of the
+    whole pod. `group` is its resource group, `runner` the key of its runner in Workload.limits.
+    """
+
+    name: str
+    task: str
+    family: str
+    models: tuple[str, ...]
+    pool: str
+    seconds: Figure
+    gpu: Figure
+    cpu: Figure
+    requests: Amounts
+    timeout: float
+    group: str | None = None
+    needs: tuple[str, ...] = ()
+    delay: float = 0.0
+    runner: str = ""
+    gpu_memory: int | None = None
+    pinned: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedPool:
+    """A pool of nodes; an amount that is not known is None, and then bounds nothing.
+
+    `boot`: from "node needed" to "GPU usable"; `pull`: the image, once a node; `idle`: until an
+    unused node is removed. `price` is per node and hour. `speed` of the GPU is None if not stated.
+    """
+
+    name: str
+    gpu: str
+    gpus: int
+    concurrency: int
+    min_nodes: int
+    max_nodes: int
+    allocatable: tuple[int | None, int | None, int | None]
+    boot: Figure
+    pull: Figure
+    idle: Figure
+    price: float | None
+    speed: float | None = None
+    gpu_memory: int | None = None
+    queue: str = "gitlab"
+
+    @property
+    def slots(self) -> int:
+        """How many jobs can run at once in the whole pool."""
+        return self.concurrency * self.max_nodes
+
+    @property
+    def first_start(self) -> float:
+        """The earliest second at which a pod can run."""
+        return self.pull.value + (0.0 if self.min_nodes else self.boot.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """All that a plan is made from. Jobs stand in the order of their creation.
+
+    `limits` is how many jobs each runner takes at once, by its key; "" is that of all together.
+    """
+
+    jobs: tuple[PlannedJob, ...]
+    pools: Mapping[str, PlannedPool]
+    limits: Mapping[str, int] = field(default_factory=dict)
+    currency: str = ""
+
+
+class Reason(enum.StrEnum):
+    """What a job waits for."""
+
+    DELAY = "its start_in"
+    NEEDS = "jobs that it needs"
+    GROUP = "its resource group"
+    RUNNER = "the runner's limit"
+    BOOT = "a node to boot"
+    SLOT = "a slot on a node"
+    CPU = "CPU on a node"
+    MEMORY = "memory on a node"
+    DISK = "disk on a node"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wait:
+    """A stretch of waiting; a job's waits follow each other from its creation to its start."""
+
+    reason: Reason
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One job as planned: `node` counts within the pool from 1, `slot` within the node from 1."""
+
+    job: PlannedJob
+    node: int
+    slot: int
+    picked: float
+    start: float
+    end: float
+    waits: tuple[Wait, ...]
+
+    @property
+    def waiting(self) -> float:
+        """Seconds from the creation of the pipeline to the start."""
+        return self.start
+
+    @property
+    def slowdown(self) -> float:
+        """How many times longer than alone on a node."""
+        return (self.end - self.start) / self.job.seconds.value
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the job's timeout ends it first: it counts from when the runner takes the job."""
+        return self.end - self.picked > self.job.timeout
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stretch:
+    """A time in which nothing changes on a node: mean utilization of its GPUs, and running jobs."""
+
+    start: float
+    end: float
+    gpu: float
+    jobs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeLife:
+    """A node from its creation, when billing begins, to its removal."""
+
+    pool: str
+    number: int
+    created: float
+    ready: float
+    removed: float
+    stretches: tuple[Stretch, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stuck:
+    """A job that never starts, and why."""
+
+    job: PlannedJob
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """What the simulation found: `runs` in the order of the jobs."""
+
+    workload: Workload
+    runs: tuple[Run, ...]
+    nodes: tuple[NodeLife, ...]
+    stuck: tuple[Stuck, ...] = ()
+
+    @property
+    def makespan(self) -> float:
+        """Seconds from the creation of the pipeline to the end of the last job."""
+        return max((run.end for run in self.runs), default=0.0)

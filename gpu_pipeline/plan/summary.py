@@ -1,0 +1,134 @@
+"""What a schedule amounts to: hours of nodes, utilization, cost, and the distance from the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from gpu_pipeline.plan.bound import Bound, lower_bound, pool_bounds
+from gpu_pipeline.plan.model import NodeLife, PlannedPool, Run, Schedule
+
+_HOUR = 3600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolUse:
+    """What one pool did. Times are node seconds, `cost` is None where no price is stated.
+
+    `gpu_busy` is the mean utilization of the GPUs while any job runs on their node, `gpu_paid` that
+    over all the time that is paid for. `end` is when its last job ended.
+    """
+
+    pool: PlannedPool
+    jobs: int
+    nodes: int
+    booting: float
+    busy: float
+    idle: float
+    gpu_work: float
+    cost: float | None
+    end: float
+    mean_wait: float
+    bound: Bound
+
+    @property
+    def paid(self) -> float:
+        """All node seconds that are paid for."""
+        return self.booting + self.busy + self.idle
+
+    @property
+    def gpu_busy(self) -> float:
+        """GPU utilization, 0 to 1, while jobs run."""
+        return self.gpu_work / (self.busy * self.pool.gpus) if self.busy else 0.0
+
+    @property
+    def gpu_paid(self) -> float:
+        """GPU utilization, 0 to 1, of the time that is paid for."""
+        return self.gpu_work / (self.paid * self.pool.gpus) if self.paid else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A schedule with what it amounts to; `bound` is what no plan can beat, None without jobs."""
+
+    schedule: Schedule
+    pools: tuple[PoolUse, ...]
+    bound: Bound | None
+
+    @property
+    def makespan(self) -> float:
+        """Seconds from the creation of the pipeline to the end of the last job."""
+        return self.schedule.makespan
+
+    @property
+    def above_bound(self) -> float:
+        """How much longer than the lower bound, as a share of it."""
+        if self.bound is None or not self.bound.seconds:
+            return 0.0
+        return self.makespan / self.bound.seconds - 1
+
+    @property
+    def cost(self) -> float | None:
+        """Cost of all nodes, or None when one of the pools has no price."""
+        costs = [use.cost for use in self.pools]
+        return None if None in costs else sum(each for each in costs if each is not None)
+
+    @property
+    def mean_wait(self) -> float:
+        """Mean seconds from the creation of the pipeline to the start of a job."""
+        return fmean([run.waiting for run in self.schedule.runs] or [0.0])
+
+    @property
+    def late(self) -> tuple[Run, ...]:
+        """The runs that their timeout would end first."""
+        return tuple(run for run in self.schedule.runs if run.is_late)
+
+
+def summarise(schedule: Schedule) -> Plan:
+    """The plan that a schedule amounts to."""
+    workload = schedule.workload
+    bounds = pool_bounds(workload)
+    return Plan(
+        schedule=schedule,
+        pools=tuple(
+            _pool_use(pool, schedule, bounds[name])
+            for name, pool in workload.pools.items()
+            if name in bounds
+        ),
+        bound=lower_bound(workload),
+    )
+
+
+def _pool_use(pool: PlannedPool, schedule: Schedule, bound: Bound) -> PoolUse:
+    nodes = [node for node in schedule.nodes if node.pool == pool.name]
+    runs = [run for run in schedule.runs if run.job.pool == pool.name]
+    paid = sum(node.removed - node.created for node in nodes)
+    busy = sum(_length(node, busy=True) for node in nodes)
+    booting = sum(min(node.ready, node.removed) - node.created for node in nodes)
+    return PoolUse(
+        pool=pool,
+        jobs=len(runs),
+        nodes=len(nodes),
+        booting=booting,
+        busy=busy,
+        idle=max(paid - busy - booting, 0.0),
+        gpu_work=sum(_gpu_work(node, pool.gpus) for node in nodes),
+        cost=None if pool.price is None else paid / _HOUR * pool.price,
+        end=max((run.end for run in runs), default=0.0),
+        mean_wait=fmean([run.waiting for run in runs] or [0.0]),
+        bound=bound,
+    )
+
+
+def _length(node: NodeLife, *, busy: bool) -> float:
+    return sum(each.end - each.start for each in node.stretches if (each.jobs > 0) is busy)
+
+
+def _gpu_work(node: NodeLife, gpus: int) -> float:
+    return sum((each.end - each.start) * each.gpu * gpus for each in node.stretches)
+
+
+def late_names(runs: Sequence[Run]) -> list[str]:
+    """The names of jobs, in the order given."""
+    return [run.job.name for run in runs]

@@ -1,0 +1,199 @@
+"""From jobs and pools of the routing to what a plan is made from, each figure with its source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from gpu_pipeline.cluster.fit import RunnerOf, node_size, pod_request
+from gpu_pipeline.cluster.pool_start import BOOT_ESTIMATE, PULL_ESTIMATE
+from gpu_pipeline.cluster.runner_config import Runner
+from gpu_pipeline.demand import GPU_SHARE, TrainingTime, training_times
+from gpu_pipeline.durations import parse_duration
+from gpu_pipeline.durations_file import Durations, MeasuredJob
+from gpu_pipeline.jobs import Job
+from gpu_pipeline.plan.model import (
+    RESOURCES,
+    Figure,
+    PlannedJob,
+    PlannedPool,
+    Source,
+    Workload,
+)
+from gpu_pipeline.problems import Origin
+from gpu_pipeline.quantity import parse_quantity
+from gpu_pipeline.queueing import Queued
+from gpu_pipeline.routing_model import Pool
+
+# cluster-autoscaler, scale-down-unneeded-time; Kapsule has the same default.
+IDLE_ESTIMATE = "10m"
+_MILLI = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Circumstances:
+    """What a plan knows besides the routing.
+
+    `runner_of` says which runner takes a job; `limits` how many jobs each runner takes at once, by
+    its name, "" for all of them together. `delays` are the jobs' start_in, in seconds.
+    """
+
+    runner_of: RunnerOf = lambda _job: None
+    limits: Mapping[str, int] = field(default_factory=dict)
+    delays: Mapping[str, float] = field(default_factory=dict)
+    durations: Durations | None = None
+    durations_name: str = ""
+
+
+def workload_of(
+    queue: Sequence[Queued], circumstances: Circumstances, *, currency: str = ""
+) -> Workload:
+    """The workload of the jobs, in the order of their creation."""
+    jobs = [each.job for each in queue]
+    times = training_times(jobs)
+    measured = _measured(circumstances.durations)
+    names = set(times)
+    locate = {job.pool.value: job.pool_origins for job in jobs}
+    return Workload(
+        jobs=tuple(
+            _planned(
+                each,
+                _seconds(
+                    times[each.job.name],
+                    measured.get((each.job.name, each.job.pool.value)),
+                    circumstances.durations_name,
+                ),
+                circumstances,
+                names,
+            )
+            for each in queue
+        ),
+        pools={
+            job.pool.value: _pool(job.pool.value, job.pool_settings, locate[job.pool.value])
+            for job in jobs
+        },
+        limits=circumstances.limits,
+        currency=currency,
+    )
+
+
+def _measured(durations: Durations | None) -> dict[tuple[str, str], MeasuredJob]:
+    """Measurements by job and pool: one from another pool says little about this one."""
+    return {(each.name, each.pool): each for each in (durations.jobs if durations else ())}
+
+
+def _seconds(said: TrainingTime, measured: MeasuredJob | None, file: str) -> Figure:
+    if measured is not None:
+        origin = f"{file}: median of {measured.samples}"
+        return Figure(value=measured.p50, source=Source.MEASURED, origin=origin)
+    if said.origin is not None:
+        return Figure(value=said.seconds, source=Source.CONFIGURED, origin=str(said.origin))
+    return Figure(value=said.seconds, source=Source.ASSUMED, origin=said.assumed)
+
+
+def _planned(
+    queued: Queued, seconds: Figure, circumstances: Circumstances, names: set[str]
+) -> PlannedJob:
+    job = queued.job
+    runner = circumstances.runner_of(job)
+    request = pod_request(job, runner)
+    return PlannedJob(
+        name=job.name,
+        task=job.task,
+        family=job.family,
+        models=job.models,
+        pool=job.pool.value,
+        seconds=seconds,
+        gpu=_gpu(job),
+        cpu=_cpu(job),
+        requests=(
+            _up(request[RESOURCES[0]] * _MILLI),
+            _up(request[RESOURCES[1]]),
+            _up(request[RESOURCES[2]]),
+        ),
+        timeout=float(parse_duration(job.timeout)),
+        group=queued.group,
+        # A needed job that is not part of this run is not waited for.
+        needs=tuple(name for name in job.needs if name in names),
+        delay=circumstances.delays.get(job.name, 0.0),
+        runner=_key(runner),
+        gpu_memory=_up(parse_quantity(job.gpu_memory.value)) if job.gpu_memory else None,
+        pinned=job.pinned is not None,
+    )
+
+
+def _gpu(job: Job) -> Figure:
+    if job.gpu_utilization is None:
+        origin = "as if a job filled the GPU: gpu_utilization is not set"
+        return Figure(value=GPU_SHARE, source=Source.ASSUMED, origin=origin)
+    return _configured(job.gpu_utilization.value, job.gpu_utilization.origin)
+
+
+def _cpu(job: Job) -> Figure:
+    if job.cpu_usage is not None:
+        return _configured(float(parse_quantity(job.cpu_usage.value)), job.cpu_usage.origin)
+    request = job.values.requests.get("cpu")
+    cores = float(parse_quantity(request.value)) if request else 0.0
+    return Figure(
+        value=cores, source=Source.ASSUMED, origin="its CPU request: cpu_usage is not set"
+    )
+
+
+def _configured(value: float, origin: Origin) -> Figure:
+    return Figure(value=value, source=Source.CONFIGURED, origin=str(origin))
+
+
+def _key(runner: Runner | None) -> str:
+    """The name under which a runner's limit stands."""
+    return f"{runner.name}:{runner.line}" if runner else ""
+
+
+def runner_limits(runners: Sequence[Runner], concurrent: int | None) -> dict[str, int]:
+    """How many jobs at once each of the runners takes, and all of them together.
+
+    config.toml: `concurrent` bounds the manager, `limit` one [[runners]]; 0 means no bound.
+    """
+    limits = {_key(each): each.limit.value for each in runners if each.limit and each.limit.value}
+    return limits | ({"": concurrent} if concurrent else {})
+
+
+def _pool(name: str, pool: Pool, origins: Mapping[str, Origin]) -> PlannedPool:
+    size = node_size(pool)
+
+    def down(resource: str, unit: int) -> int | None:
+        amount = size.amounts.get(resource)
+        return None if amount is None else int(amount * unit)
+
+    def time(key: str, stated: str | None, estimate: str) -> Figure:
+        if stated is None:
+            value = float(parse_duration(estimate))
+            return Figure(value=value, source=Source.ASSUMED, origin=f"{key} is not set")
+        return _configured(float(parse_duration(stated)), origins[key])
+
+    return PlannedPool(
+        name=name,
+        gpu=pool.gpu or "",
+        gpus=pool.gpus or 1,
+        concurrency=pool.concurrency or 1,
+        min_nodes=pool.min_nodes or 0,
+        max_nodes=pool.max_nodes or 1,
+        allocatable=(
+            down(RESOURCES[0], _MILLI),
+            down(RESOURCES[1], 1),
+            down(RESOURCES[2], 1),
+        ),
+        boot=time("boot_time", pool.boot_time, BOOT_ESTIMATE),
+        pull=time("image_pull_time", pool.image_pull_time, PULL_ESTIMATE),
+        idle=time("idle_time", pool.idle_time, IDLE_ESTIMATE),
+        price=pool.price_per_hour,
+        speed=pool.gpu_speed,
+        gpu_memory=int(parse_quantity(pool.gpu_memory)) if pool.gpu_memory else None,
+        queue=pool.queue or "gitlab",
+    )
+
+
+def _up(amount: Decimal) -> int:
+    """Whole millicores or bytes, rounded up as the scheduler does (MilliValue and Value)."""
+    return math.ceil(amount)
