@@ -14,6 +14,7 @@ from pathlib import Path
 import yaml
 from tabulate import tabulate
 
+from benchmarks.planning import quality, speed
 from benchmarks.workload import Workload, seconds, workload
 from gpu_pipeline.checks.child.entry import check_child
 from gpu_pipeline.checks.runner import check_runner
@@ -60,7 +61,13 @@ def growth(many: Workload, twice: Workload) -> Iterator[Row]:
 def start_up() -> Iterator[Row]:
     """Whole processes, against a Python that does nothing."""
     base = _process("-c", "pass")
-    for arguments in (["--help"], ["eval", '"a" == "a"'], ["check", "--quiet"], ["-o", "-"]):
+    for arguments in (
+        ["--help"],
+        ["eval", '"a" == "a"'],
+        ["check", "--quiet"],
+        ["-o", "-"],
+        ["plan"],
+    ):
         yield " ".join(arguments), "python -c pass", _process(str(_SCRIPT), *arguments) / base
 
 
@@ -106,9 +113,22 @@ def main() -> None:
         *rendering([workload(19), workload(500), many]),
         *evaluating(many),
         *growth(many, twice),
+        *speed(workload(_MANY // 10), many, workload(10 * _MANY)),
         *start_up(),
     ]
     print(tabulate(rows, headers=("measured", "against", "ratio"), floatfmt=".2f"))
+    print()
+    print(
+        tabulate(
+            list(quality()),
+            headers=(
+                "200 random instances each",
+                "large: above the lower bound",
+                "small: as short as the best deal",
+                "at most above it",
+            ),
+        )
+    )
 
 
 if __name__ == "__main__":

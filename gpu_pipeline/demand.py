@@ -11,8 +11,6 @@ from gpu_pipeline.problems import Origin
 
 # Where nothing at all was measured. Any number would order and deal the jobs in the same way.
 SECONDS_PER_EPOCH = 600.0
-# A job of which nothing is said is taken to fill the GPU: then sharing promises nothing.
-GPU_SHARE = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,11 +26,6 @@ class TrainingTime:
 class _PerEpoch:
     seconds: float
     reason: str
-
-
-def gpu_share(job: Job) -> float:
-    """The share of its pool's GPU that a job keeps busy, 0 to 1."""
-    return job.gpu_utilization.value if job.gpu_utilization else GPU_SHARE
 
 
 def training_times(jobs: Sequence[Job]) -> dict[str, TrainingTime]:

@@ -26,14 +26,6 @@ class Load:
     share: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Place:
-    """The slot of a job, from 0, and the seconds of work that stand before it there."""
-
-    slot: int
-    before: float
-
-
 @dataclass
 class _Gpu:
     """The jobs of one GPU, by number; seconds of `time` in each slot, and of `work` at full use."""
@@ -48,20 +40,18 @@ class _Gpu:
         return max(self.time, self.work)
 
 
-def deal_level(loads: Sequence[Load], *, gpus: int, per_gpu: int) -> list[Place]:
-    """A place for each job, in the order given. Slot n is on GPU n % `gpus`. Deterministic."""
-    places: dict[int, Place] = {}
+def deal_level(loads: Sequence[Load], *, gpus: int, per_gpu: int) -> list[list[int]]:
+    """The jobs of each slot in their order. Slot n is on GPU n % `gpus`. Deterministic."""
+    slots: list[list[int]] = [[] for _ in range(gpus * per_gpu)]
     for number, gpu in enumerate(_by_gpu(loads, gpus, per_gpu)):
         jobs = sorted(gpu.jobs, key=lambda job: -loads[job].seconds)
-        slots = min(per_gpu, len(jobs))
-        dealt = deal([loads[job].seconds for job in jobs], slots) if jobs else []
-        for slot in range(slots):
+        count = min(per_gpu, len(jobs))
+        dealt = deal([loads[job].seconds for job in jobs], count) if jobs else []
+        for slot in range(count):
             mine = [job for job, where in zip(jobs, dealt, strict=True) if where == slot]
-            before = 0.0
-            for job in _ordered(mine, slot, slots, lambda job: loads[job].share):
-                places[job] = Place(slot=slot * gpus + number, before=before)
-                before += loads[job].seconds
-    return [places[job] for job in range(len(loads))]
+            ordered = _ordered(mine, slot, count, lambda job: loads[job].share)
+            slots[slot * gpus + number] = ordered
+    return slots
 
 
 def _ordered(

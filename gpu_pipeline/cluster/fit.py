@@ -66,7 +66,8 @@ def pod_request(job: Job, runner: Runner | None) -> dict[str, Decimal]:
 
     Without a runner's configuration, what the job itself says of its helper is all that is known.
     """
-    return {resource: _pod_amount(job, runner, resource) for resource in RESOURCES}
+    variables = runner_variables(job)
+    return {resource: _pod_amount(variables, runner, resource) for resource in RESOURCES}
 
 
 def pool_fits(jobs: Iterable[Job], runner_of: RunnerOf) -> list[Fit]:
@@ -127,25 +128,24 @@ def _amounts(resources: Resources | None) -> dict[str, Decimal]:
     return {name: parse_quantity(text) for name, text in given.items()}
 
 
-def _pod_amount(job: Job, runner: Runner | None, resource: str) -> Decimal:
+def _pod_amount(variables: Mapping[str, str], runner: Runner | None, resource: str) -> Decimal:
     """Pod-level requests replace the sum over the containers."""
-    whole = _request(job, runner, f"pod_{resource}")
+    whole = _request(variables, runner, f"pod_{resource}")
     if whole is not None:
         return whole
     services = runner.services if runner else 0
     parts = {"": 1, "helper_": 1, "service_": services}
     return sum(
         (
-            (_request(job, runner, f"{container}{resource}") or Decimal(0)) * count
+            (_request(variables, runner, f"{container}{resource}") or Decimal(0)) * count
             for container, count in parts.items()
         ),
         Decimal(0),
     )
 
 
-def _request(job: Job, runner: Runner | None, name: str) -> Decimal | None:
+def _request(variables: Mapping[str, str], runner: Runner | None, name: str) -> Decimal | None:
     """A request as the job or the runner gives it; a limit alone is the request as well."""
-    variables = runner_variables(job)
     for side in ("request", "limit"):
         own = variables.get(f"KUBERNETES_{name.upper()}_{side.upper()}")
         default = runner.resources.get(f"{name}_{side}") if runner else None

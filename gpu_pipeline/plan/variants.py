@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpu_pipeline.levelling import Load
-from gpu_pipeline.plan.model import Figure, PlannedJob, PlannedPool, Workload
+from gpu_pipeline.plan.model import Figure, PlannedJob, PlannedPool, Source, Workload
 from gpu_pipeline.queueing import deal_pool, group_name
 
 
@@ -28,13 +28,18 @@ def regrouped(workload: Workload) -> Workload:
             jobs += mine
             continue
         dealt = deal_pool(
-            [Load(seconds=job.seconds.value, share=job.gpu.value) for job in mine],
+            [Load(seconds=job.seconds.value, share=_known_share(job)) for job in mine],
             concurrency=pool.concurrency,
             max_nodes=pool.max_nodes,
             gpus=pool.gpus,
         ) if mine else []  # fmt: skip
         jobs += [replace(mine[n], group=group_name(name, slot)) for n, slot in dealt]
     return replace(workload, jobs=tuple(jobs))
+
+
+def _known_share(job: PlannedJob) -> float:
+    """The share to deal by, as the generator does it."""
+    return 0.0 if job.gpu.source is Source.ASSUMED else job.gpu.value
 
 
 def moved(job: PlannedJob, pools: Mapping[str, PlannedPool], target: str) -> PlannedJob | None:

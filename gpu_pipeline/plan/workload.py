@@ -11,7 +11,7 @@ from gpu_pipeline.cluster.fit import RunnerOf, node_size, pod_request
 from gpu_pipeline.cluster.pool_start import BOOT_ESTIMATE, PULL_ESTIMATE
 from gpu_pipeline.cluster.runner_config import Runner
 from gpu_pipeline.cluster.runner_keys import DEFAULT_POLL_TIMEOUT
-from gpu_pipeline.demand import GPU_SHARE, TrainingTime, training_times
+from gpu_pipeline.demand import TrainingTime, training_times
 from gpu_pipeline.durations import parse_duration
 from gpu_pipeline.durations_file import Durations
 from gpu_pipeline.jobs import Job
@@ -32,6 +32,8 @@ from gpu_pipeline.words import count
 # cluster-autoscaler, scale-down-unneeded-time; Kapsule has the same default.
 IDLE_ESTIMATE = "10m"
 _MILLI = 1000
+# A job of which nothing is said is taken to fill the GPU: then sharing promises nothing.
+_GPU_SHARE = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +135,7 @@ def _planned(
 def _gpu(job: Job) -> Figure:
     if job.gpu_utilization is None:
         origin = "as if a job filled the GPU: gpu_utilization is not set"
-        return Figure(value=GPU_SHARE, source=Source.ASSUMED, origin=origin)
+        return Figure(value=_GPU_SHARE, source=Source.ASSUMED, origin=origin)
     return _configured(job.gpu_utilization.value, job.gpu_utilization.origin)
 
 
