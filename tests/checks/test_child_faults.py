@@ -85,7 +85,7 @@ def found_at(lines: list[str], code: str, line: int) -> list[Finding]:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("fault", ADDED)
 def test_a_fault_added_to_a_job_is_found_in_its_line(fault: str, seed: int) -> None:
-    job = random.Random(f"{fault}{seed}").choice(JOBS)  # noqa: S311
+    job = random.Random(f"{fault}{seed}").choice(JOBS)
     text, code, offset = ADDED[fault]
     lines = list(LINES)
     key = text.partition(":")[0]
@@ -169,13 +169,13 @@ def test_a_fault_put_into_a_job_is_found_in_its_line(fault: str, seed: int) -> N
     hyperopt = [job for job in JOBS if job.startswith("hyperopt")]
     edit, code = CHANGED[fault]
     lines = list(LINES)
-    number = edit(lines, random.Random(f"{fault}{seed}").choice(hyperopt))  # noqa: S311
+    number = edit(lines, random.Random(f"{fault}{seed}").choice(hyperopt))
     assert found_at(lines, code, number + 1)
 
 
 def test_no_random_edit_raises() -> None:
     """2,000 edits of a shorter child: a line lost, moved, repeated or cut, a character changed."""
-    chance = random.Random(1)  # noqa: S311
+    chance = random.Random(1)
     start, _ = job_lines(LINES, "hyperopt-ppo")
     for _ in range(2000):
         lines = LINES[:start]
@@ -209,7 +209,7 @@ def _edit(lines: list[str], chance: random.Random) -> None:
 
 def test_no_odd_value_anywhere_raises() -> None:
     """1,000 children of which one or two values, of any depth, are replaced by odd ones."""
-    chance = random.Random(2)  # noqa: S311
+    chance = random.Random(2)
     start, _ = job_lines(LINES, "hyperopt-ppo")
     text = "\n".join(LINES[:start]) + EVERY_KEY
     assert not [finding for finding in check_child(text, "child.yml") if finding.code == "PIP101"]

@@ -83,7 +83,7 @@ def refusal(text: str, name: str) -> str | None:
 
 @pytest.mark.parametrize(("text", "name"), [(TOML, "config.toml"), (HELM, "values.yaml")])
 def test_a_thousand_edits_end_in_findings_or_in_a_clear_error(text: str, name: str) -> None:
-    rng = random.Random(20261201)  # noqa: S311
+    rng = random.Random(20261201)
     refused = 0
     for _ in range(1000):
         changed = text
@@ -157,7 +157,7 @@ FAULTS = [
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.code} {fault.old[:30]}")
 def test_a_planted_fault_is_found_at_its_line(fault: Fault, seed: int) -> None:
-    rng = random.Random(seed)  # noqa: S311
+    rng = random.Random(seed)
     lines = TOML.splitlines()
     for _ in range(rng.randrange(8)):
         lines.insert(rng.randrange(8), "# a comment")
