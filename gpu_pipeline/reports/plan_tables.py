@@ -13,6 +13,7 @@ from gpu_pipeline.reports import plan_words as words
 from gpu_pipeline.words import count
 
 _NAMED = 4
+_MANY = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +52,11 @@ class Table:
     groups: tuple[tuple[str, int], ...] = ()
     total: Row | None = None
     is_sortable: bool = True
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is worth while to lay it out only when it is looked at."""
+        return len(self.rows) > _MANY
 
 
 def texts(*names: str) -> tuple[Column, ...]:
