@@ -70,8 +70,15 @@ def load_routing(path: Path, templates: Path) -> LoadedRouting:
     folder = resolved(templates)
     if not (folder / ROOT).is_file():
         raise UsageError(f"{display(templates)}: holds no {ROOT}; --templates names another folder")
-    data = read_bytes(path, "--routing")
-    routing, problems = read_routing(data, display(path))
+    return parse_routing(read_bytes(path, "--routing"), display(path), folder)
+
+
+def parse_routing(data: bytes, name: str, folder: Path) -> LoadedRouting:
+    """Resolve the content of a routing; `name` is shown, `folder` holds the templates.
+
+    Raises RoutingError.
+    """
+    routing, problems = read_routing(data, name)
     check_routing(
         routing,
         problems,
