@@ -104,20 +104,32 @@ def _shallow(top: Path) -> str:
 def _files(top: Path, commit: str, path: Path) -> dict[PurePosixPath, bytes]:
     """The content of a file, or of all files of a folder, by path; links are followed within.
 
-    `git archive` gives files as a checkout would write them, line ends included.
+    `git archive` gives files as a checkout would write them, line ends included. No file: nothing.
     """
     paths = [path.as_posix()] if path.parts else []
-    listed = _git(top, "ls-tree", "--full-tree", "--name-only", "-z", commit, "--", *paths)
-    if listed.returncode or not listed.stdout:
+    listed = _git(top, "ls-tree", "-r", "--full-tree", "--name-only", "-z", commit, "--", *paths)
+    names = listed.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]
+    if listed.returncode or not names:
         return {}
-    done = _git(top, "archive", "--format=tar", commit, "--", *paths)
+    # Of the tree: the archive of a commit has a header, which cannot be read if nothing follows.
+    done = _git(top, "archive", "--format=tar", f"{commit}^{{tree}}", "--", *paths)
     if done.returncode:
         raise UsageError(f"git cannot read {path.as_posix()} of {commit[:_SHORT]}{_reason(done)}")
+    found = _unpacked(done.stdout)
+    for name in names:  # .gitattributes may keep a file out of archives (export-ignore)
+        if PurePosixPath(name) not in found:
+            blob = _git(top, "cat-file", "blob", f"{commit}:{name}")
+            if blob.returncode == 0:  # a submodule has none
+                found[PurePosixPath(name)] = blob.stdout
+    return found
+
+
+def _unpacked(archive: bytes) -> dict[PurePosixPath, bytes]:
     found = {}
-    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-        for member in archive:
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as members:
+        for member in members:
             try:
-                stream = archive.extractfile(member)
+                stream = members.extractfile(member)
             except KeyError:  # a link to what is not among these files
                 stream = io.BytesIO(member.linkname.encode("utf-8", "surrogateescape"))
             if stream is not None:

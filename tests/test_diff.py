@@ -70,9 +70,15 @@ EDITS: dict[str, tuple[list[tuple[str, str]], set[str]]] = {
         [("epochs = 8 ", "trials = 3\nepochs = 8 ")],
         of(["hyperopt-dqn", "hyperopt-ppo"], "trials - → 3@94"),
     ),
-    "a timeout": ([('timeout = "2h"', 'timeout = "3h"')], of(["train-validate-rl", *TRAIN], "timeout 2h@71 → 3h@71")),
+    "a timeout": (
+        [('timeout = "2h"', 'timeout = "3h"')],
+        of(["train-validate-rl", *TRAIN], "timeout 2h@71 → 3h@71"),
+    ),
     "requests and limits": (
-        [('requests = { cpu = "3000m"', 'requests = { cpu = "3500m"'), ('"16Gi" }\n\n[families.rl', '"20Gi" }\n\n[families.rl')],
+        [
+            ('requests = { cpu = "3000m"', 'requests = { cpu = "3500m"'),
+            ('"16Gi" }\n\n[families.rl', '"20Gi" }\n\n[families.rl'),
+        ],
         of(RL, "requests.cpu 3000m@87 → 3500m@87") | of(RL, "limits.memory 16Gi@88 → 20Gi@88"),
     ),
     "a request that there was not": (
@@ -119,11 +125,14 @@ EDITS: dict[str, tuple[list[tuple[str, str]], set[str]]] = {
         {line.replace("rules", "rules[1]") for line in of(ALL, "rules on_success@26 → always@26")},
     ),
     "a further rule before the others": (
-        [("[[pipeline.rules]]", "[[pipeline.rules]]\nif = '$A'\nwhen = 'never'\n[[pipeline.rules]]")],
+        [("[[pipeline", "[[pipeline.rules]]\nif = '$A'\nwhen = 'never'\n[[pipeline")],
         of(ALL, "rules[0] - → never@21"),
     ),
     "a pool's size and price": (
-        [("concurrency = 4", "concurrency = 3"), ("price_per_hour = 1.47", "price_per_hour = 1.6\nidle_time = '5m'")],
+        [
+            ("concurrency = 4", "concurrency = 3"),
+            ("price_per_hour = 1.47", "price_per_hour = 1.6\nidle_time = '5m'"),
+        ],
         {
             "pool ci-training concurrency 4@62 → 3@62",
             "pool ci-training price_per_hour 1.47@65 → 1.6@65",
@@ -139,7 +148,7 @@ EDITS: dict[str, tuple[list[tuple[str, str]], set[str]]] = {
     ),
     "the GPU of a pool": (
         [('gpu = "NVIDIA L4" ', 'gpu = "NVIDIA L4S" ')],
-        of(RL, "gpu NVIDIA L4@43 → NVIDIA L4S@43") | {"pool ci-compile gpu NVIDIA L4@43 → NVIDIA L4S@43"},
+        of([*RL, "pool ci-compile"], "gpu NVIDIA L4@43 → NVIDIA L4S@43"),
     ),
     "the queue of all pools": (
         [('currency = "EUR"', 'queue = "kubernetes"\ncurrency = "EUR"')],
@@ -148,7 +157,8 @@ EDITS: dict[str, tuple[list[tuple[str, str]], set[str]]] = {
     "capture and currency": (
         [('"TRAIN_VALIDATE"]', '"TRAIN_VALIDATE", "B"]'), ('currency = "EUR"', 'currency = "USD"')],
         {
-            "pipeline capture ['REGISTRY', 'TRAIN_VALIDATE']@16 → ['REGISTRY', 'TRAIN_VALIDATE', 'B']@16",
+            "pipeline capture ['REGISTRY', 'TRAIN_VALIDATE']@16 → "
+            "['REGISTRY', 'TRAIN_VALIDATE', 'B']@16",
             "pipeline currency EUR@17 → USD@17",
         },
     ),

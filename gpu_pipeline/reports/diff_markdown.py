@@ -139,12 +139,20 @@ def _folded(title: str, parts: Sequence[str]) -> str:
 
 
 def _table(rows: Iterable[Sequence[str]]) -> str:
-    """A table whose first row is its head; cells are Markdown already."""
-    lines = [f"| {' | '.join(row)} |" for row in rows]
+    """A table whose first row is its head; no table without further ones."""
+    lines = [[cell(each) for each in row] for row in rows]
     if len(lines) < 2:
         return ""
-    columns = lines[0].count(" | ") + 1
-    return "\n".join([lines[0], "|" + " --- |" * columns, *lines[1:]])
+    head, *body = [f"| {' | '.join(line)} |" for line in lines]
+    return "\n".join([head, "|" + " --- |" * len(lines[0]), *body])
+
+
+def cell(markdown: str) -> str:
+    """Markdown as a table's cell: a bar that would end it is escaped, also in a code span.
+
+    Backslashes before a bar are made even in number, so that none of them takes the escape's part.
+    """
+    return re.sub(r"(\\*)\|", lambda bar: bar[1] + "\\" * (len(bar[1]) % 2) + r"\|", markdown)
 
 
 def _codes(found: Sequence[str]) -> str:
@@ -154,8 +162,8 @@ def _codes(found: Sequence[str]) -> str:
 
 
 def code(text: str) -> str:
-    """A text as a code span that also stands in a table's cell, whatever it contains."""
-    text = " ".join(text.split()).replace("|", "\\|") or " "
+    """A text as a code span, whatever it contains; line breaks and runs of blanks are one blank."""
+    text = " ".join(text.split()) or " "
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     pad = " " if text[0] == "`" or text[-1] == "`" else ""
     return f"{fence}{pad}{text}{pad}{fence}"
