@@ -65,7 +65,7 @@ def _top(folder: Path, revision: str) -> Path:
             f'"{revision}" is no file, and the routing\'s folder is in no git repository where it '
             f"could be a revision{_reason(done)}"
         )
-    return Path(done.stdout.decode("utf-8", "surrogateescape").rstrip("\n"))
+    return resolved(Path(done.stdout.decode("utf-8", "surrogateescape").rstrip("\n")))
 
 
 def _commit(top: Path, revision: str, routing: Path) -> str:

@@ -188,8 +188,24 @@ def test_a_chart_never_has_more_than_gitlab_draws(jobs: int, tasks: int) -> None
         assert chart.count(f"{jobs // tasks}") >= 1
 
 
-def test_what_cannot_be_drawn_is_said(run: Callable[..., Result], tmp_path: Path) -> None:
-    assert gantt(schedule(200, tasks=200), changed=[]) is None
+def test_what_cannot_be_drawn_is_said(
+    run: Callable[..., Result], edit: Callable[..., Path]
+) -> None:
+    family = """
+[families.family-{0}]
+pool = "ci-training"
+base = "train-validate-base"
+models = ["model-{0}"]
+requests = {{ cpu = "1000m", memory = "16Gi" }}
+limits = {{ cpu = "2000m", memory = "40Gi" }}
+
+"""
+    more = "".join(family.format(i) for i in range(40))
+    routing = edit(("[models.dqn]", f"{more}[models.dqn]"))
+    result = run("diff", SHIPPED, "--routing", routing, "--format", "markdown")
+    assert result.code == 0, result.err
+    assert "```" not in result.out
+    assert "The plan is not drawn: its chart would have more than 2,000 characters" in result.out
     assert gantt(schedule(0), changed=[]) is None
 
 
