@@ -27,6 +27,7 @@ from gpu_pipeline.errors import (
     UsageError,
 )
 from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.plan_options import add_plan_arguments
 
 _DEBUG = "GPU_PIPELINE_DEBUG"
 ROOT = Path(__file__).resolve().parent.parent
@@ -93,6 +94,7 @@ _COMMANDS = {
     "render": "write the child pipeline (this is what runs without a command)",
     "preview": "list the jobs: where each runs and with what",
     "check": "find what GitLab, the runner or the cluster would do otherwise than meant",
+    "plan": "how long a run takes, what it costs, and what would be better",
     "eval": "say whether GitLab takes an expression of rules:if for true",
     "explain": "show each value of a job and the line it comes from",
     "cluster": "print what the cluster must be told: runner settings, GPU sharing, fit",
@@ -104,6 +106,7 @@ _COMMANDS = {
 _MODULES = {
     "render": "render_command",
     "check": "check_command",
+    "plan": "plan_command",
     "eval": "eval_command",
     "cluster": "cluster_command",
     "diff": "diff_command",
@@ -122,7 +125,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         name: commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         for name, text in _COMMANDS.items()
     }
-    for name in ("render", "preview", "check", "explain"):
+    for name in ("render", "preview", "check", "plan", "explain"):
         _add_common(parsers[name], selects=name != "explain")
     _add_render(parsers["render"])
     _add_preview(parsers["preview"])
@@ -131,6 +134,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add_diff_arguments(parsers["diff"], root=ROOT)
     parsers["explain"].add_argument("job_name", metavar="JOB", help="name of a job")
     _add_check(parsers["check"])
+    add_plan_arguments(parsers["plan"])
     for name in ("preview", "check", "explain"):
         further = ("codequality",) if name == "check" else ()
         parsers[name].add_argument(

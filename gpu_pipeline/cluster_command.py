@@ -16,6 +16,7 @@ from gpu_pipeline.cluster.runner_config import Runner, RunnerFile
 from gpu_pipeline.cluster.runner_file import load_runner_file
 from gpu_pipeline.cluster.runner_settings import runner_helm, runner_toml
 from gpu_pipeline.cluster.sharing import sharing_config
+from gpu_pipeline.cluster_options import split_tags
 from gpu_pipeline.console import show
 from gpu_pipeline.durations import DurationError, parse_duration
 from gpu_pipeline.errors import EXIT_OK, UsageError
@@ -28,7 +29,7 @@ def run_cluster(options: argparse.Namespace, _environment: Mapping[str, str]) ->
     if options.topic == "runner":
         render = runner_helm if options.format == "helm" else runner_toml
         text = render(
-            routed.jobs, routed.routing, locate=routed.lines.origin, tags=_split(options.tags)
+            routed.jobs, routed.routing, locate=routed.lines.origin, tags=split_tags(options.tags)
         )
     elif options.topic == "sharing":
         text = sharing_config(routed.routing.pools or {})
@@ -57,7 +58,7 @@ def runner_findings(routed: LoadedRouting, options: argparse.Namespace) -> list[
             file,
             locate=routed.lines.origin,
             runner_name=options.runner_name,
-            runner_tags=_split(options.runner_tags),
+            runner_tags=split_tags(options.runner_tags),
             maximum_timeout=_seconds(options.runner_max_timeout),
         )
     return found
@@ -73,7 +74,7 @@ def _runners(
         routed.jobs,
         file,
         runner_name=options.runner_name,
-        runner_tags=_split(options.runner_tags),
+        runner_tags=split_tags(options.runner_tags),
     )
 
 
@@ -104,10 +105,6 @@ def _planned(fit: Fit) -> str:
     planned = fit.jobs[0].pool_settings.concurrency or 1
     short = fit.per_node is not None and fit.per_node < planned
     return f"{planned} (too many)" if short else str(planned)
-
-
-def _split(tags: str | None) -> tuple[str, ...]:
-    return tuple(tag.strip() for tag in (tags or "").split(",") if tag.strip())
 
 
 def _seconds(text: str | None) -> int | None:

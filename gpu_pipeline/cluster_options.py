@@ -55,3 +55,8 @@ def add_runner_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="its maximum job timeout on the server: 12h, or in seconds",
     )
+
+
+def split_tags(tags: str | None) -> tuple[str, ...]:
+    """The tags of `--tags A,B` or `--runner-tags`."""
+    return tuple(tag.strip() for tag in (tags or "").split(",") if tag.strip())

@@ -92,7 +92,13 @@ def parse_routing(data: bytes, name: str, folder: Path) -> LoadedRouting:
 
 def load(options: argparse.Namespace, environment: Mapping[str, str]) -> Loaded:
     """Read everything the options name. Raises GeneratorError for whatever is wrong with it."""
-    routed = load_routing(options.routing, options.templates)
+    return select(load_routing(options.routing, options.templates), options, environment)
+
+
+def select(
+    routed: LoadedRouting, options: argparse.Namespace, environment: Mapping[str, str]
+) -> Loaded:
+    """The jobs of a routing that were asked for, and the parent at hand. Raises GeneratorError."""
     pipeline = routed.routing.pipeline or Pipeline()
     context = context_from(
         environment,

@@ -42,34 +42,38 @@ def queue_up(jobs: Sequence[Job], pipeline_queue: str | None) -> list[Queued]:
         settings = members[0].pool_settings
         if (settings.queue or pipeline_queue) == "kubernetes":
             queue += [Queued(job=job, group=None) for job in members]
-        elif len({gpu_share(job) for job in members}) == 1:
-            slots = min((settings.concurrency or 1) * (settings.max_nodes or 1), len(members))
-            numbers = deal([times[job.name] for job in members], slots)
-            queue += [_queued(job, n) for job, n in zip(members, numbers, strict=True)]
-        else:
-            queue += _level(members, [times[job.name] for job in members])
+            continue
+        dealt = deal_pool(
+            [Load(seconds=times[job.name], share=gpu_share(job)) for job in members],
+            concurrency=settings.concurrency or 1,
+            max_nodes=settings.max_nodes or 1,
+            gpus=settings.gpus or 1,
+        )
+        queue += [Queued(job=members[n], group=group_name(pool, slot)) for n, slot in dealt]
     return queue
 
 
-def _level(jobs: Sequence[Job], seconds: Sequence[float]) -> list[Queued]:
-    """The jobs of a pool in the order in which they will start."""
-    pool = jobs[0].pool_settings
-    concurrency, gpus = pool.concurrency or 1, pool.gpus or 1
+def group_name(pool: str, slot: int) -> str:
+    """The resource group of a pool's slot, which counts from 0."""
+    return f"{pool}/{slot + 1}"
+
+
+def deal_pool(
+    loads: Sequence[Load], *, concurrency: int, max_nodes: int, gpus: int
+) -> list[tuple[int, int]]:
+    """The jobs of a pool in the order of creation, each its number and its slot.
+
+    `loads` stand longest first; `concurrency` and `gpus` are those of one node.
+    """
+    if len({load.share for load in loads}) == 1:
+        slots = min(concurrency * max_nodes, len(loads))
+        return list(enumerate(deal([load.seconds for load in loads], slots)))
     # GPUs that do not divide a node's jobs evenly are looked at as one larger GPU.
     apart, together = (gpus, 1) if concurrency % gpus == 0 else (1, gpus)
     places = deal_level(
-        [
-            Load(seconds=each, share=gpu_share(job) / together)
-            for job, each in zip(jobs, seconds, strict=True)
-        ],
-        gpus=(pool.max_nodes or 1) * apart,
+        [Load(seconds=load.seconds, share=load.share / together) for load in loads],
+        gpus=max_nodes * apart,
         per_gpu=concurrency // apart,
     )
-    started = sorted(
-        zip(jobs, places, strict=True), key=lambda pair: (pair[1].before, pair[1].slot)
-    )
-    return [_queued(job, place.slot) for job, place in started]
-
-
-def _queued(job: Job, slot: int) -> Queued:
-    return Queued(job=job, group=f"{job.pool.value}/{slot + 1}")
+    started = sorted(enumerate(places), key=lambda each: (each[1].before, each[1].slot))
+    return [(number, place.slot) for number, place in started]

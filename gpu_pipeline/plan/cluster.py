@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from gpu_pipeline.plan.model import NodeLife, PlannedJob, PlannedPool, Reason
 from gpu_pipeline.plan.node import Node, lacking
 
 _Size = tuple[int, int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """A pod that began to run: its key, node and slot.
+
+    It waited for a node to boot until `since`, and from then on for what it `lacked`, if anything.
+    """
+
+    key: int
+    node: Node
+    slot: int
+    lacked: Reason | None
+    since: float
 
 
 class PoolState:
@@ -24,7 +39,8 @@ class PoolState:
         self._announce = announce
         # Pods of one size fit or do not fit alike, so only the first of each size is looked at.
         self._pending: dict[_Size, list[tuple[int, PlannedJob]]] = {}
-        self._lacked: dict[int, Reason] = {}
+        self._unexplained: list[tuple[int, PlannedJob]] = []
+        self._lacked: dict[int, tuple[Reason, float]] = {}
         for _ in range(pool.min_nodes):
             self._boot(0.0, pool.pull.value)
 
@@ -35,13 +51,10 @@ class PoolState:
     def add(self, key: int, job: PlannedJob) -> None:
         """A new pod, Pending."""
         heapq.heappush(self._pending.setdefault(job.requests, []), (key, job))
-        ready = [node for node in self._alive if node.is_ready]
-        reasons = [reason for node in ready if (reason := node.lacks(job))]
-        if reasons and len(reasons) == len(ready):
-            self._lacked[key] = min(reasons, key=list(Reason).index)
+        self._unexplained.append((key, job))
 
-    def schedule(self, now: float) -> Iterator[tuple[int, PlannedJob, Node, int, Reason]]:
-        """Start every pod that fits somewhere: its key, job, node, slot and what it waited for.
+    def schedule(self, now: float) -> Iterator[Started]:
+        """Start every pod that fits somewhere.
 
         A pod that fits nowhere lets later ones of another size pass.
         """
@@ -54,10 +67,23 @@ class PoolState:
             else:
                 break
             key = self._take_first(job.requests)
+            lacked, since = self._lacked.pop(key, (None, now))
             slot = node.start(key, job, now)
-            lacked = self._lacked.pop(key, Reason.BOOT)
-            yield key, job, node, slot, Reason.BOOT if node.stretches == [] else lacked
+            yield Started(key=key, node=node, slot=slot, lacked=lacked, since=since)
+        self._explain(now)
         self._scale_up(now)
+
+    def _explain(self, now: float) -> None:
+        """Note what pods lack that ready nodes have no room for; until then they wait for one."""
+        ready = [node for node in self._alive if node.is_ready]
+        if not ready or not self._unexplained:
+            return
+        pending = {key for queue in self._pending.values() for key, _ in queue}
+        for key, job in self._unexplained:
+            reasons = [reason for node in ready if (reason := node.lacks(job))]
+            if key in pending and reasons:
+                self._lacked[key] = (min(reasons, key=list(Reason).index), now)
+        self._unexplained = []
 
     def release(self, node: Node, now: float) -> None:
         """Let an idle node go when it has been idle for long enough."""

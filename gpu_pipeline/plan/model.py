@@ -10,6 +10,8 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gpu_pipeline.cluster.runner_keys import DEFAULT_POLL_TIMEOUT
+
 RESOURCES = ("cpu", "memory", "ephemeral_storage")
 Amounts = tuple[int, int, int]
 
@@ -36,7 +38,8 @@ class PlannedJob:
     """One job: `seconds` and the shares are those of the job alone on a node of its pool.
 
     `gpu` is the share of one GPU that it keeps busy, `cpu` the cores. `requests` are those of the
-    whole pod. `group` is its resource group, `runner` the key of its runner in Workload.limits.
+    whole pod. `group` is its resource group, `runner` the key of its runner in Workload.limits,
+    `poll_timeout` how long that runner lets a pod be Pending, None if its configuration is unknown.
     """
 
     name: str
@@ -55,6 +58,7 @@ class PlannedJob:
     runner: str = ""
     gpu_memory: int | None = None
     pinned: bool = False
+    poll_timeout: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +83,7 @@ class PlannedPool:
     speed: float | None = None
     gpu_memory: int | None = None
     queue: str = "gitlab"
+    sharing: str | None = None
 
     @property
     def slots(self) -> int:
@@ -118,6 +123,10 @@ class Reason(enum.StrEnum):
     DISK = "disk on a node"
 
 
+# The waits of a pod, after the runner has taken the job.
+_PENDING = (Reason.BOOT, Reason.SLOT, Reason.CPU, Reason.MEMORY, Reason.DISK)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Wait:
     """A stretch of waiting; a job's waits follow each other from its creation to its start."""
@@ -148,6 +157,21 @@ class Run:
     def slowdown(self) -> float:
         """How many times longer than alone on a node."""
         return (self.end - self.start) / self.job.seconds.value
+
+    @property
+    def hopeless(self) -> Wait | None:
+        """The wait as a Pending pod that the runner gives up on, if any.
+
+        Without a runner's configuration its default counts, and booting, which that has to allow
+        for, does not.
+        """
+        limit = self.job.poll_timeout
+        for wait in self.waits:
+            known = limit is not None or wait.reason is not Reason.BOOT
+            allowed = DEFAULT_POLL_TIMEOUT if limit is None else limit
+            if wait.reason in _PENDING and known and wait.end - wait.start > allowed:
+                return wait
+        return None
 
     @property
     def is_late(self) -> bool:

@@ -43,7 +43,6 @@ class _Progress:
     start: float = 0.0
     node: int = 0
     slot: int = 0
-    pending: Reason = Reason.BOOT
     end: float | None = None
     waits: list[Wait] = field(default_factory=list)
 
@@ -140,11 +139,13 @@ class _Simulation:
         for key in self._runners.take():
             self._pick(key, now)
         for pool in self._pools.values():
-            for key, _, node, slot, reason in pool.schedule(now):
-                progress = self._progress[key]
-                self._waited(key, reason, progress.picked, now)
-                progress.start, progress.node, progress.slot = now, node.number, slot
-                touched[id(node)] = node
+            for begun in pool.schedule(now):
+                progress = self._progress[begun.key]
+                self._waited(begun.key, Reason.BOOT, progress.picked, begun.since)
+                if begun.lacked is not None:
+                    self._waited(begun.key, begun.lacked, begun.since, now)
+                progress.start, progress.node, progress.slot = now, begun.node.number, begun.slot
+                touched[id(begun.node)] = begun.node
         for node in touched.values():
             self._expect(node, now)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -84,6 +83,16 @@ class Plan:
         """The runs that their timeout would end first."""
         return tuple(run for run in self.schedule.runs if run.is_late)
 
+    @property
+    def hopeless(self) -> tuple[Run, ...]:
+        """The runs whose pod is Pending for longer than their runner waits."""
+        return tuple(run for run in self.schedule.runs if run.hopeless)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether every job starts, none is given up on while Pending, and none times out."""
+        return not (self.schedule.stuck or self.late or self.hopeless)
+
 
 def summarise(schedule: Schedule) -> Plan:
     """The plan that a schedule amounts to."""
@@ -127,8 +136,3 @@ def _length(node: NodeLife, *, busy: bool) -> float:
 
 def _gpu_work(node: NodeLife, gpus: int) -> float:
     return sum((each.end - each.start) * each.gpu * gpus for each in node.stretches)
-
-
-def late_names(runs: Sequence[Run]) -> list[str]:
-    """The names of jobs, in the order given."""
-    return [run.job.name for run in runs]

@@ -10,9 +10,10 @@ from decimal import Decimal
 from gpu_pipeline.cluster.fit import RunnerOf, node_size, pod_request
 from gpu_pipeline.cluster.pool_start import BOOT_ESTIMATE, PULL_ESTIMATE
 from gpu_pipeline.cluster.runner_config import Runner
+from gpu_pipeline.cluster.runner_keys import DEFAULT_POLL_TIMEOUT
 from gpu_pipeline.demand import GPU_SHARE, TrainingTime, training_times
 from gpu_pipeline.durations import parse_duration
-from gpu_pipeline.durations_file import Durations, MeasuredJob
+from gpu_pipeline.durations_file import Durations
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.plan.model import (
     RESOURCES,
@@ -25,7 +26,8 @@ from gpu_pipeline.plan.model import (
 from gpu_pipeline.problems import Origin
 from gpu_pipeline.quantity import parse_quantity
 from gpu_pipeline.queueing import Queued
-from gpu_pipeline.routing_model import Pool
+from gpu_pipeline.routing_model import Pipeline, Pool
+from gpu_pipeline.words import count
 
 # cluster-autoscaler, scale-down-unneeded-time; Kapsule has the same default.
 IDLE_ESTIMATE = "10m"
@@ -37,33 +39,30 @@ class Circumstances:
     """What a plan knows besides the routing.
 
     `runner_of` says which runner takes a job; `limits` how many jobs each runner takes at once, by
-    its name, "" for all of them together. `delays` are the jobs' start_in, in seconds.
+    its name, "" for all of them together. `delays` are the jobs' start_in, in seconds. `measured`
+    are training times by job and pool: one from another pool says little about this one.
     """
 
     runner_of: RunnerOf = lambda _job: None
     limits: Mapping[str, int] = field(default_factory=dict)
     delays: Mapping[str, float] = field(default_factory=dict)
-    durations: Durations | None = None
-    durations_name: str = ""
+    measured: Mapping[tuple[str, str], Figure] = field(default_factory=dict)
 
 
 def workload_of(
-    queue: Sequence[Queued], circumstances: Circumstances, *, currency: str = ""
+    queue: Sequence[Queued], circumstances: Circumstances, pipeline: Pipeline
 ) -> Workload:
     """The workload of the jobs, in the order of their creation."""
     jobs = [each.job for each in queue]
     times = training_times(jobs)
-    measured = _measured(circumstances.durations)
     names = set(times)
-    locate = {job.pool.value: job.pool_origins for job in jobs}
     return Workload(
         jobs=tuple(
             _planned(
                 each,
                 _seconds(
                     times[each.job.name],
-                    measured.get((each.job.name, each.job.pool.value)),
-                    circumstances.durations_name,
+                    circumstances.measured.get((each.job.name, each.job.pool.value)),
                 ),
                 circumstances,
                 names,
@@ -71,23 +70,29 @@ def workload_of(
             for each in queue
         ),
         pools={
-            job.pool.value: _pool(job.pool.value, job.pool_settings, locate[job.pool.value])
-            for job in jobs
+            name: _pool(name, job.pool_settings, job.pool_origins, pipeline.queue)
+            for name, job in {job.pool.value: job for job in jobs}.items()
         },
         limits=circumstances.limits,
-        currency=currency,
+        currency=pipeline.currency or "",
     )
 
 
-def _measured(durations: Durations | None) -> dict[tuple[str, str], MeasuredJob]:
-    """Measurements by job and pool: one from another pool says little about this one."""
-    return {(each.name, each.pool): each for each in (durations.jobs if durations else ())}
+def measured_figures(durations: Durations, file: str) -> dict[tuple[str, str], Figure]:
+    """The median of each measured job, by job and pool; `file` is the name to show."""
+    return {
+        (each.name, each.pool): Figure(
+            value=each.p50,
+            source=Source.MEASURED,
+            origin=f"{file}: median of {count(each.samples, 'run')}",
+        )
+        for each in durations.jobs
+    }
 
 
-def _seconds(said: TrainingTime, measured: MeasuredJob | None, file: str) -> Figure:
+def _seconds(said: TrainingTime, measured: Figure | None) -> Figure:
     if measured is not None:
-        origin = f"{file}: median of {measured.samples}"
-        return Figure(value=measured.p50, source=Source.MEASURED, origin=origin)
+        return measured
     if said.origin is not None:
         return Figure(value=said.seconds, source=Source.CONFIGURED, origin=str(said.origin))
     return Figure(value=said.seconds, source=Source.ASSUMED, origin=said.assumed)
@@ -121,6 +126,7 @@ def _planned(
         runner=_key(runner),
         gpu_memory=_up(parse_quantity(job.gpu_memory.value)) if job.gpu_memory else None,
         pinned=job.pinned is not None,
+        poll_timeout=_poll_timeout(runner),
     )
 
 
@@ -145,6 +151,12 @@ def _configured(value: float, origin: Origin) -> Figure:
     return Figure(value=value, source=Source.CONFIGURED, origin=str(origin))
 
 
+def _poll_timeout(runner: Runner | None) -> float | None:
+    if runner is None:
+        return None
+    return float(runner.poll_timeout.value if runner.poll_timeout else DEFAULT_POLL_TIMEOUT)
+
+
 def _key(runner: Runner | None) -> str:
     """The name under which a runner's limit stands."""
     return f"{runner.name}:{runner.line}" if runner else ""
@@ -159,7 +171,7 @@ def runner_limits(runners: Sequence[Runner], concurrent: int | None) -> dict[str
     return limits | ({"": concurrent} if concurrent else {})
 
 
-def _pool(name: str, pool: Pool, origins: Mapping[str, Origin]) -> PlannedPool:
+def _pool(name: str, pool: Pool, origins: Mapping[str, Origin], queue: str | None) -> PlannedPool:
     size = node_size(pool)
 
     def down(resource: str, unit: int) -> int | None:
@@ -190,7 +202,8 @@ def _pool(name: str, pool: Pool, origins: Mapping[str, Origin]) -> PlannedPool:
         price=pool.price_per_hour,
         speed=pool.gpu_speed,
         gpu_memory=int(parse_quantity(pool.gpu_memory)) if pool.gpu_memory else None,
-        queue=pool.queue or "gitlab",
+        queue=pool.queue or queue or "gitlab",
+        sharing=pool.sharing,
     )
 
 

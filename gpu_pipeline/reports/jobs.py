@@ -62,7 +62,7 @@ def preview(
     ]
     for pool in dict.fromkeys(job.pool.value for job in jobs):
         totals.append(_pool_total(pool, jobs, pipeline))
-    return "\n".join([table(rows, output_format), "", *_listed(totals, output_format)])
+    return "\n".join([table(rows, output_format), "", *listed(totals, output_format)])
 
 
 def explain(job: Job, group: str | None, output_format: str) -> str:
@@ -99,8 +99,8 @@ def explain(job: Job, group: str | None, output_format: str) -> str:
         f"{job.name}: trains {', '.join(job.models)} on {job.pool_settings.gpu}",
         f"Why {job.pool.value}: {why}",
         table(values, output_format),
-        "\n".join(_listed(["Rules, the first that matches decides:"], "text")),
-        "\n".join(_listed(shown_rules, output_format)),
+        "\n".join(listed(["Rules, the first that matches decides:"], "text")),
+        "\n".join(listed(shown_rules, output_format)),
     ]
     return "\n\n".join(blocks)
 
@@ -220,7 +220,8 @@ def _cell(text: str, output_format: str) -> str:
     return text.replace("|", "\\|") if output_format == "markdown" else text
 
 
-def _listed(lines: Sequence[str], output_format: str) -> list[str]:
+def listed(lines: Sequence[str], output_format: str) -> list[str]:
+    """The lines, as items of a list in Markdown."""
     return [f"- {line}" for line in lines] if output_format == "markdown" else list(lines)
 
 

@@ -1,0 +1,63 @@
+"""The same workload under another routing: other pools, other places, its slots dealt anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gpu_pipeline.levelling import Load
+from gpu_pipeline.plan.model import Figure, PlannedJob, PlannedPool, Workload
+from gpu_pipeline.queueing import deal_pool, group_name
+
+
+def with_pool(workload: Workload, pool: PlannedPool) -> Workload:
+    """The workload with another pool in place of the one of the same name."""
+    return regrouped(replace(workload, pools={**workload.pools, pool.name: pool}))
+
+
+def regrouped(workload: Workload) -> Workload:
+    """The workload with the slots of every pool dealt as the generator would deal them."""
+    members: dict[str, list[PlannedJob]] = {}
+    for job in sorted(workload.jobs, key=lambda job: -job.seconds.value):
+        members.setdefault(job.pool, []).append(job)
+    jobs: list[PlannedJob] = []
+    for name in workload.pools:
+        mine = members.get(name, [])
+        pool = workload.pools[name]
+        if pool.queue == "kubernetes":
+            jobs += mine
+            continue
+        dealt = deal_pool(
+            [Load(seconds=job.seconds.value, share=job.gpu.value) for job in mine],
+            concurrency=pool.concurrency,
+            max_nodes=pool.max_nodes,
+            gpus=pool.gpus,
+        ) if mine else []  # fmt: skip
+        jobs += [replace(mine[n], group=group_name(name, slot)) for n, slot in dealt]
+    return replace(workload, jobs=tuple(jobs))
+
+
+def moved(job: PlannedJob, pools: Mapping[str, PlannedPool], target: str) -> PlannedJob | None:
+    """The job on another pool; None where nobody can tell what it would do there.
+
+    On a slower GPU the share of the time in which the job keeps it busy becomes longer by as much,
+    and the rest, which is the CPU's, stays as it is.
+    """
+    home, there = pools[job.pool], pools[target]
+    if home.gpu == there.gpu:
+        return replace(job, pool=target, group=None)
+    if home.speed is None or there.speed is None:
+        return None
+    on_gpu = job.gpu.value * home.speed / there.speed
+    longer = 1 - job.gpu.value + on_gpu
+    return replace(
+        job,
+        pool=target,
+        group=None,
+        gpu=_scaled(job.gpu, on_gpu / longer),
+        seconds=_scaled(job.seconds, job.seconds.value * longer),
+    )
+
+
+def _scaled(figure: Figure, value: float) -> Figure:
+    return replace(figure, value=value)

@@ -1,0 +1,140 @@
+"""The command `plan`: what a run takes and costs, next to other routings, and what is better."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+
+from gpu_pipeline.checks.finding import Severity
+from gpu_pipeline.checks.fit import check_fit
+from gpu_pipeline.console import show, write_result
+from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, RoutingError, UsageError
+from gpu_pipeline.files import display, resolved, write_atomically
+from gpu_pipeline.loading import LoadedRouting, parse_routing
+from gpu_pipeline.plan.edits import edited
+from gpu_pipeline.plan.measured import compare_jobs, compare_runs
+from gpu_pipeline.plan.patch import routing_edits
+from gpu_pipeline.plan.suggest import Choice, Search, Step
+from gpu_pipeline.plan.summary import Plan
+from gpu_pipeline.plan.sweep import read_sweep
+from gpu_pipeline.plan.units import units_of
+from gpu_pipeline.plan.whatif import changes
+from gpu_pipeline.planner import Planner
+from gpu_pipeline.problems import dotted
+from gpu_pipeline.reports import plan as reports
+from gpu_pipeline.reports import plan_others
+from gpu_pipeline.reports.plan_data import plan_json
+from gpu_pipeline.reports.suggestions import Proposal, Proposals, step_text, suggestions
+from gpu_pipeline.toml_lines import Path as KeyPath
+
+_NEAR = 1e-6
+
+
+def run_plan(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """Print a plan or a comparison; exit 1 if the plan has jobs that never start or time out."""
+    if options.measured and not options.durations:
+        raise UsageError("--measured needs --durations FILE, which `gitlab history` writes")
+    if options.format == "html" and (options.sweep or options.suggest or options.measured):
+        raise UsageError("--format html shows a plan, alone or --against another")
+    planner = Planner(options, environment)
+    plan = planner.plan(planner.loaded)
+    _show(options, _report(planner, plan, options))
+    return EXIT_OK if plan.is_sound else EXIT_DIFFERS
+
+
+def _report(planner: Planner, plan: Plan, options: argparse.Namespace) -> str:
+    if options.sweep:
+        return _sweep(planner, options)
+    if options.suggest:
+        return suggestions(_proposals(planner, plan, options), options.format)
+    if options.measured and planner.durations:
+        return plan_others.measured(
+            compare_jobs(planner.unmeasured(), planner.durations),
+            compare_runs(plan, planner.durations),
+            options.format,
+        )
+    if options.against:
+        other = planner.plan(planner.other(options.against))
+        now, before = (display(options.routing), plan), (display(options.against), other)
+        return plan_others.against(now, before, options.format)
+    if options.format == "json":
+        return plan_json(plan, changes(plan))
+    return reports.plan_report(plan, changes(plan), options.format)
+
+
+def _show(options: argparse.Namespace, text: str) -> None:
+    if options.output is not None and str(options.output) != "-":
+        write_atomically(options.output, text.rstrip("\n") + "\n")
+    elif options.format == "html":
+        write_result(text)
+    else:
+        show(text)
+
+
+def _sweep(planner: Planner, options: argparse.Namespace) -> str:
+    sweep = read_sweep(options.sweep, planner.loaded.routing)
+    curves = []
+    for path in sweep.paths:
+        points: list[tuple[object, Plan | str]] = []
+        for value in sweep.values:
+            try:
+                routed = _edited(planner, {path: value}, options)
+            except RoutingError as error:
+                points.append((value, error.problems[0].message))
+            else:
+                points.append((value, planner.plan(planner.select(routed))))
+        curves.append((dotted(path), points))
+    return plan_others.sweep(curves, options.format)
+
+
+def _edited(
+    planner: Planner, values: Mapping[KeyPath, object], options: argparse.Namespace
+) -> LoadedRouting:
+    """The routing at hand with some keys changed. Raises RoutingError."""
+    data = edited(planner.loaded.routed.data, values)
+    return parse_routing(data, display(options.routing), resolved(options.templates))
+
+
+def _proposals(planner: Planner, plan: Plan, options: argparse.Namespace) -> Proposals:
+    workload = plan.schedule.workload
+    units = units_of(workload)
+
+    def edits(choice: Choice) -> dict[KeyPath, object]:
+        return routing_edits(choice, workload, units, planner.loaded.jobs, _reason)
+
+    def accept(choice: Choice, promised: Plan) -> bool:
+        """Whether the routing so edited loads, gives that plan, and nothing worse than before."""
+        try:
+            routed = _edited(planner, edits(choice), options)
+        except RoutingError:
+            return False
+        kept = planner.plan(planner.select(routed)).makespan <= promised.makespan * (1 + _NEAR)
+        return kept and _errors(routed) <= _errors(planner.loaded.routed)
+
+    search = Search(workload, units, accept)
+    found = [
+        Proposal(suggestion=each, patch=_patch(planner, edits(each.choice), options.routing))
+        for each in search.suggestions()
+    ]
+    return Proposals(now=plan, found=found, units=units, looked_at=search.looked_at)
+
+
+def _errors(routed: LoadedRouting) -> int:
+    found = check_fit(routed.jobs, locate=routed.lines.origin)
+    return sum(each.severity is Severity.ERROR for each in found)
+
+
+def _reason(step: Step) -> str:
+    return f"moved from {step.unit.home} by a plan" if step.unit else step_text(step)
+
+
+def _patch(planner: Planner, edits: Mapping[KeyPath, object], path: Path) -> str:
+    """A unified diff that `git apply` takes at the root of the repository."""
+    data = planner.loaded.routed.data
+    before, after = (
+        text.decode("utf-8").splitlines(keepends=True) for text in (data, edited(data, edits))
+    )
+    name = display(path)
+    return "".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"))
