@@ -152,5 +152,5 @@ def _selected(jobs: Sequence[Job], globs: Sequence[str]) -> Sequence[Job]:
 
 def _plan(side: Side) -> Plan:
     """The plan of a routing, as if all its jobs were started at once."""
-    workload = workload_of(side.queue, Circumstances(), currency=side.pipeline.currency or "")
+    workload = workload_of(side.queue, Circumstances(), side.pipeline)
     return summarise(simulate(workload))

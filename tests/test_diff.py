@@ -330,3 +330,20 @@ def test_a_side_without_any_of_the_jobs_has_an_empty_plan(
     assert back.code == 0, back.err
     assert "1 job removed" in back.out
     assert "mermaid" not in back.out
+
+
+def test_jobs_that_will_not_end_well_are_named(
+    run: Callable[..., Result], edit: Callable[..., Path]
+) -> None:
+    """With a timeout of minutes, and queued as Pending pods instead of in GitLab."""
+    routing = edit(
+        ('timeout = "12h"', 'timeout = "30m"'),
+        ('currency = "EUR"', 'queue = "kubernetes"\ncurrency = "EUR"'),
+    )
+    options = ("diff", SHIPPED, "--routing", routing)
+    after = json.loads(run(*options, "--format", "json").out)["plan"]["after"]
+    assert set(HYPEROPT) <= set(after["ended_by_timeout"])
+    assert "train-validate-tft" in after["given_up_while_pending"]
+    text = " ".join(run(*options).out.split())
+    assert "Ended by their timeout in the plan after: hyperopt-" in text
+    assert "Given up by the runner as Pending pods in the plan after: " in text

@@ -121,4 +121,5 @@ def _troubles(plan: Plan | None) -> dict[str, list[str]] | None:
     return {
         "never_start": [each.job.name for each in plan.schedule.stuck],
         "ended_by_timeout": [run.job.name for run in plan.late],
+        "given_up_while_pending": [run.job.name for run in plan.hopeless],
     }

@@ -165,6 +165,11 @@ def basis(plan: PlanDiff) -> list[str]:
         if side and side.late:
             late = [run.job.name for run in side.late]
             lines.append(f"Ended by their timeout in the plan {name}: {names(late)}.")
+        if side and side.hopeless:
+            pending = [run.job.name for run in side.hopeless]
+            lines.append(
+                f"Given up by the runner as Pending pods in the plan {name}: {names(pending)}."
+            )
     return lines
 
 
