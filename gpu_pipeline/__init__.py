@@ -11,6 +11,10 @@ The data flows through these modules, in this order:
 7. `checks/`   find what GitLab, the runner or the nodes (`cluster/`) would do otherwise than meant
 8. `files`     writes in one step; `reports/` show the same objects as text, JSON or Markdown
 
+`plan/` says from the same jobs who runs when and what it costs; `routing_diff` and `plan_diff` hold
+two routings against each other, of which `revisions` may read one from git.
+
 `cli` reads the options, and a module for each kind of command (`commands` and those that end in
-`_command`) runs these steps; only they, `loading`, `files` and `console` touch the world.
+`_command`) runs these steps; only they, `loading`, `revisions`, `files` and `console` touch the
+world.
 """

@@ -17,6 +17,7 @@ from gpu_pipeline.cluster_options import (
     add_runner_arguments,
 )
 from gpu_pipeline.console import say
+from gpu_pipeline.diff_options import add_diff_arguments
 from gpu_pipeline.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
@@ -97,6 +98,7 @@ _COMMANDS = {
     "eval": "say whether GitLab takes an expression of rules:if for true",
     "explain": "show each value of a job and the line it comes from",
     "cluster": "print what the cluster must be told: runner settings, GPU sharing, fit",
+    "diff": "show what moves from another routing to this one, and what it costs or saves",
     "schema": "print the JSON schema of routing.toml, for editors",
 }
 
@@ -107,6 +109,7 @@ _MODULES = {
     "plan": "plan_command",
     "eval": "eval_command",
     "cluster": "cluster_command",
+    "diff": "diff_command",
 }
 
 
@@ -128,6 +131,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     _add_preview(parsers["preview"])
     _add_eval(parsers["eval"])
     add_cluster_arguments(parsers["cluster"], root=ROOT)
+    add_diff_arguments(parsers["diff"], root=ROOT)
     parsers["explain"].add_argument("job_name", metavar="JOB", help="name of a job")
     _add_check(parsers["check"])
     add_plan_arguments(parsers["plan"])

@@ -177,7 +177,10 @@ def test_a_misspelt_schedule_fails_instead_of_doing_nothing(client: Client) -> N
 
 
 def test_a_merge_request_previews_and_triggers_nothing(client: Client) -> None:
-    found = parent(client, "merge_request_event", gpu="NVIDIA L4")
+    found = parent(
+        client, "merge_request_event", "CI_MERGE_REQUEST_DIFF_BASE_SHA=HEAD", gpu="NVIDIA L4"
+    )
     assert passed(found) == {"test", "check-pipeline", "preview-pipeline"}, found.output
     assert "19 jobs for a parent pipeline from push on main" in found.output
+    assert "nothing differs: 19 jobs, routed alike" in found.output
     assert found.trained == []

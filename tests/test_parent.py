@@ -49,8 +49,9 @@ def test_a_child_is_generated_exactly_when_one_is_triggered() -> None:
 def test_a_merge_request_renders_and_previews_but_triggers_nothing() -> None:
     job = PARENT["preview-pipeline"]
     assert [rule["if"] for rule in job["rules"]] == ['$CI_PIPELINE_SOURCE == "merge_request_event"']
-    commands = [line.split()[2] for line in job["script"]]
-    assert commands == ["render", "preview"]
+    commands = [line.split()[2] for line in job["script"] if line.startswith("python ")]
+    assert commands == ["render", "preview", "diff", "diff"]
+    assert "trigger" not in job
 
 
 def test_the_form_of_run_pipeline_explains_itself() -> None:

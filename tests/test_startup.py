@@ -25,9 +25,11 @@ finally:
     [
         (["--help"], set()),
         (["render", "--help"], set()),
+        (["diff", "--help"], set()),
         (["eval", '"a" == "a"'], {"re2"}),
         (["preview"], SLOW - {"jinja2"}),
         (["cluster", "fit"], SLOW - {"jinja2"}),
+        (["diff", "routing.toml"], SLOW - {"jinja2"}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
