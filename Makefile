@@ -4,7 +4,7 @@ ARGS ?=
 VENV := .venv
 CLIENTS := tests/clients
 
-.PHONY: render preview test lint types bench golden clean
+.PHONY: render preview test lint types bench bench-plans golden clean
 
 render: $(VENV)/runtime
 	$(VENV)/bin/python generate_pipeline.py $(ARGS)
@@ -25,6 +25,10 @@ types: $(VENV)/dev
 # How long things take, as ratios: benchmarks/README.md.
 bench: $(VENV)/dev
 	$(VENV)/bin/python -m benchmarks.run
+
+# How good plans are, next to what no plan can beat; takes some minutes.
+bench-plans: $(VENV)/dev
+	$(VENV)/bin/python -m benchmarks.planning
 
 # For those who change the generator: write what the tests expect anew, from what is shipped now.
 # Read the difference before you commit it.

@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 from tabulate import tabulate
 
-from benchmarks.planning import quality, speed
+from benchmarks.planning import speed
 from benchmarks.workload import Workload, seconds, workload
 from gpu_pipeline.checks.child.entry import check_child
 from gpu_pipeline.checks.runner import check_runner
@@ -117,18 +117,6 @@ def main() -> None:
         *start_up(),
     ]
     print(tabulate(rows, headers=("measured", "against", "ratio"), floatfmt=".2f"))
-    print()
-    print(
-        tabulate(
-            list(quality()),
-            headers=(
-                "200 random instances each",
-                "large: above the lower bound",
-                "small: as short as the best deal",
-                "at most above it",
-            ),
-        )
-    )
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from gpu_pipeline.console import printable, show
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, RoutingError, UsageError
 from gpu_pipeline.files import display, files_below, read_bytes, resolved, write_atomically
 from gpu_pipeline.jobs import Job
-from gpu_pipeline.loading import LoadedRouting, load_routing, note, parse_routing
+from gpu_pipeline.loading import LoadedRouting, load_routing, note, parse_routing, refuse_input
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.plan.simulate import simulate
 from gpu_pipeline.plan.summary import Plan, summarise
@@ -40,8 +40,9 @@ class _Other:
 
 def run_diff(options: argparse.Namespace, _environment: Mapping[str, str]) -> int:
     """Print what moves; with --exit-code exit 1 if anything does."""
-    if options.output and _is_input(options):
-        raise UsageError(f"-o {options.output}: this is an input; choose another file")
+    if options.output:
+        others = [Path(options.other)] if _is_file(options.other) else []
+        refuse_input(options.output, options, *others)
     after = load_routing(options.routing, options.templates)
     with _other(options) as other:
         if other.routed is None:
@@ -95,14 +96,6 @@ def _is_file(text: str) -> bool:
         return Path(text).is_file()
     except (OSError, ValueError):  # too long or impossible for a path; it may be a revision
         return False
-
-
-def _is_input(options: argparse.Namespace) -> bool:
-    target = resolved(options.output)
-    inputs = {resolved(options.routing)}
-    if _is_file(options.other):
-        inputs.add(resolved(Path(options.other)))
-    return target in inputs or target.is_relative_to(resolved(options.templates))
 
 
 def _differing(before: Path, after: Path) -> list[str]:

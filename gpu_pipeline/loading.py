@@ -14,7 +14,7 @@ from gpu_pipeline.child import Child, plan_child
 from gpu_pipeline.console import say
 from gpu_pipeline.context import Context, context_from, in_ci
 from gpu_pipeline.errors import UsageError
-from gpu_pipeline.files import display, read_bytes, resolved
+from gpu_pipeline.files import display, files_below, read_bytes, resolved
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.problems import Origin, Problems
 from gpu_pipeline.resolve import resolve_jobs
@@ -119,6 +119,16 @@ def select(
         context=context,
         fingerprint=fingerprint(routed.data, resolved(options.templates)),
     )
+
+
+def refuse_input(output: Path, options: argparse.Namespace, *others: Path) -> None:
+    """Raise UsageError if writing `output` would overwrite routing, templates or `others`."""
+    target, templates = resolved(output), resolved(options.templates)
+    inputs = {resolved(path) for path in (options.routing, *others)}
+    if templates.is_dir():
+        inputs |= {resolved(path) for path in files_below(templates)}
+    if target in inputs or target.is_relative_to(templates):
+        raise UsageError(f"-o {output}: this is an input; choose another file")
 
 
 def _globs(options: argparse.Namespace, environment: Mapping[str, str]) -> list[str]:

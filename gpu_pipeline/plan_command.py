@@ -9,11 +9,10 @@ from pathlib import Path
 
 from gpu_pipeline.checks.finding import Severity
 from gpu_pipeline.checks.fit import check_fit
-from gpu_pipeline.console import show, write_result
+from gpu_pipeline.console import printable, show
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, RoutingError, UsageError
 from gpu_pipeline.files import display, resolved, write_atomically
-from gpu_pipeline.loading import LoadedRouting, parse_routing
-from gpu_pipeline.plan.edits import edited
+from gpu_pipeline.loading import LoadedRouting, parse_routing, refuse_input
 from gpu_pipeline.plan.measured import compare_jobs, compare_runs
 from gpu_pipeline.plan.patch import routing_edits
 from gpu_pipeline.plan.suggest import Choice, Search, Step
@@ -38,9 +37,17 @@ def run_plan(options: argparse.Namespace, environment: Mapping[str, str]) -> int
         raise UsageError("--measured needs --durations FILE, which `gitlab history` writes")
     if options.format == "html" and (options.sweep or options.suggest or options.measured):
         raise UsageError("--format html shows a plan, alone or --against another")
+    output = None if options.output is None or str(options.output) == "-" else options.output
+    if output:
+        others = [options.against, options.durations, options.runner]
+        refuse_input(output, options, *(path for path in others if path))
     planner = Planner(options, environment)
     plan = planner.plan(planner.loaded)
-    _show(options, _report(planner, plan, options))
+    text = _report(planner, plan, options)
+    if output:
+        write_atomically(output, printable(text).rstrip("\n") + "\n")
+    else:
+        show(text)
     return EXIT_OK if plan.is_sound else EXIT_DIFFERS
 
 
@@ -55,22 +62,23 @@ def _report(planner: Planner, plan: Plan, options: argparse.Namespace) -> str:
             compare_runs(plan, planner.durations),
             options.format,
         )
+    return _plan(planner, plan, options)
+
+
+def _plan(planner: Planner, plan: Plan, options: argparse.Namespace) -> str:
+    """The plan, alone or next to another."""
+    name, other = display(options.routing), None
     if options.against:
-        other = planner.plan(planner.other(options.against))
-        now, before = (display(options.routing), plan), (display(options.against), other)
-        return plan_others.against(now, before, options.format)
+        other = (display(options.against), planner.plan(planner.other(options.against)))
+    if options.format == "html":
+        from gpu_pipeline.reports.plan_html import plan_html
+
+        return plan_html(plan, title=name, other=other)
+    if other:
+        return plan_others.against((name, plan), other, options.format)
     if options.format == "json":
         return plan_json(plan, changes(plan))
     return reports.plan_report(plan, changes(plan), options.format)
-
-
-def _show(options: argparse.Namespace, text: str) -> None:
-    if options.output is not None and str(options.output) != "-":
-        write_atomically(options.output, text.rstrip("\n") + "\n")
-    elif options.format == "html":
-        write_result(text)
-    else:
-        show(text)
 
 
 def _sweep(planner: Planner, options: argparse.Namespace) -> str:
@@ -93,6 +101,8 @@ def _edited(
     planner: Planner, values: Mapping[KeyPath, object], options: argparse.Namespace
 ) -> LoadedRouting:
     """The routing at hand with some keys changed. Raises RoutingError."""
+    from gpu_pipeline.plan.edits import edited
+
     data = edited(planner.loaded.routed.data, values)
     return parse_routing(data, display(options.routing), resolved(options.templates))
 
@@ -132,6 +142,8 @@ def _reason(step: Step) -> str:
 
 def _patch(planner: Planner, edits: Mapping[KeyPath, object], path: Path) -> str:
     """A unified diff that `git apply` takes at the root of the repository."""
+    from gpu_pipeline.plan.edits import edited
+
     data = planner.loaded.routed.data
     before, after = (
         text.decode("utf-8").splitlines(keepends=True) for text in (data, edited(data, edits))

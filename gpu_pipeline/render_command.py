@@ -12,8 +12,8 @@ from gpu_pipeline.child import Child, nothing_to_run, unset_variables
 from gpu_pipeline.console import say, show, write_result
 from gpu_pipeline.context import Context
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, NothingToRunError, UsageError
-from gpu_pipeline.files import display, files_below, read_bytes, resolved, write_atomically
-from gpu_pipeline.loading import Loaded, load, note
+from gpu_pipeline.files import display, read_bytes, resolved, write_atomically
+from gpu_pipeline.loading import Loaded, load, note, refuse_input
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.outcomes import Outcome, outcome_of
 from gpu_pipeline.render import render
@@ -24,8 +24,8 @@ from gpu_pipeline.words import count
 def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Write the child pipeline, print it, or compare it with the file on disk."""
     output = None if options.output == "-" or options.dry_run else Path(options.output)
-    if output and _is_input(output, options):
-        raise UsageError(f"-o {options.output}: this is an input; choose another file")
+    if output:
+        refuse_input(output, options)
     loaded = load(options, environment)
     planned = loaded.child()
     outcome = outcome_of(planned, loaded.context)
@@ -77,13 +77,6 @@ def _child_to_render(
         raise NothingToRunError(reason)
     note(options, f"note: {reason}")
     return nothing_to_run(child, loaded.pipeline, reason)
-
-
-def _is_input(output: Path, options: argparse.Namespace) -> bool:
-    """Whether writing `output` would overwrite the routing or something among the templates."""
-    target, templates = resolved(output), resolved(options.templates)
-    inputs = {resolved(path) for path in files_below(templates)} if templates.is_dir() else set()
-    return target in inputs | {resolved(options.routing)} or target.is_relative_to(templates)
 
 
 def _compare(options: argparse.Namespace, path: Path | None, text: str, context: Context) -> int:

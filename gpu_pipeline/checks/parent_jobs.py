@@ -14,9 +14,8 @@ from gpu_pipeline.ci_jobs import CiJob
 from gpu_pipeline.durations import UNITS, seconds_in
 from gpu_pipeline.names import did_you_mean
 
-_RENDERS = re.compile(
-    r"generate_pipeline\.py(?!\s+(?:preview|check|explain|cluster|schema|eval)\b)"
-)
+# Without a command it renders, whatever options follow.
+_RENDERS = re.compile(r"generate_pipeline\.py['\"]?(?=\s*(?:$|[;&|>)])|\s+(?:render\b|-))", re.M)
 _OUTPUT_OPTION = re.compile(r"(?:\s-o\s*|\s--output[= ]\s*)['\"]?([^\s'\"]+)")
 _DEFAULT_STAGES = ["build", "test", "deploy"]
 

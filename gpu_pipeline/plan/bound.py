@@ -63,7 +63,8 @@ def _of_pool(pool: PlannedPool, jobs: Sequence[PlannedJob]) -> Iterator[Bound]:
 
     lengths = sorted((job.seconds.value for job in jobs), reverse=True)
     slots, nodes = pool.slots, pool.max_nodes
-    yield bound(Limit.LONGEST, max(job.delay + job.seconds.value for job in jobs))
+    late = [max(job.delay - pool.first_start, 0.0) + job.seconds.value for job in jobs]
+    yield bound(Limit.LONGEST, max(late))
     yield bound(Limit.SLOTS, sum(lengths) / slots)
     if len(lengths) > slots:
         yield bound(Limit.PAIR, lengths[slots - 1] + lengths[slots])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpu_pipeline.levelling import Load
-from gpu_pipeline.plan.model import Figure, PlannedJob, PlannedPool, Source, Workload
+from gpu_pipeline.plan.model import PlannedJob, PlannedPool, Source, Workload
 from gpu_pipeline.queueing import deal_pool, group_name
 
 
@@ -59,10 +59,6 @@ def moved(job: PlannedJob, pools: Mapping[str, PlannedPool], target: str) -> Pla
         job,
         pool=target,
         group=None,
-        gpu=_scaled(job.gpu, on_gpu / longer),
-        seconds=_scaled(job.seconds, job.seconds.value * longer),
+        gpu=replace(job.gpu, value=on_gpu / longer),
+        seconds=replace(job.seconds, value=job.seconds.value * longer),
     )
-
-
-def _scaled(figure: Figure, value: float) -> Figure:
-    return replace(figure, value=value)

@@ -73,7 +73,7 @@ def plan_html(plan: Plan, *, title: str, other: tuple[str, Plan] | None = None) 
     span = gantt.span_of([each for _, each in plans])
     colours = gantt.colours_of([each for _, each in plans])
     style, script = Markup(_read("plan.css")), Markup(_read("plan.js"))  # noqa: S704
-    return _template().render(
+    page = _template().render(
         title=title,
         style=style,
         script=script,
@@ -89,6 +89,7 @@ def plan_html(plan: Plan, *, title: str, other: tuple[str, Plan] | None = None) 
         families=colours,
         sizes=gantt,
     )
+    return page.lstrip()  # of what the macros leave
 
 
 def _view(name: str, plan: Plan, prefix: str, chart: gantt.Chart, is_compared: bool) -> _View:
