@@ -22,7 +22,7 @@ def plan_of(routing: Path) -> Plan:
     routed = load_routing(routing, TEMPLATES)
     pipeline = routed.routing.pipeline
     queue = queue_up(routed.jobs, pipeline.queue)
-    return planned(workload_of(queue, Circumstances(), currency=pipeline.currency or ""))
+    return planned(workload_of(queue, Circumstances(), pipeline))
 
 
 def planned(workload: Workload) -> Plan:

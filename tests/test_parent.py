@@ -50,7 +50,7 @@ def test_a_merge_request_renders_and_previews_but_triggers_nothing() -> None:
     job = PARENT["preview-pipeline"]
     assert [rule["if"] for rule in job["rules"]] == ['$CI_PIPELINE_SOURCE == "merge_request_event"']
     commands = [line.split()[2] for line in job["script"] if line.startswith("python ")]
-    assert commands == ["render", "preview", "diff", "diff"]
+    assert commands == ["render", "preview", "diff", "diff", "plan"]
     assert "trigger" not in job
 
 

@@ -181,9 +181,11 @@ def test_more_nodes_give_more_slots(edit: Edit, child_of: Callable[..., dict]) -
     routing = edit(("max_nodes = 1 ", "max_nodes = 2 "), ("max_nodes = 1 ", "max_nodes = 3 "))
     child = child_of(routing)
     groups = {child[name]["resource_group"] for name in jobs_of(child)}
-    assert groups == {f"ci-compile/{n}" for n in (1, 2, 3)} | {
+    assert groups <= {f"ci-compile/{n}" for n in range(1, 5)} | {
         f"ci-training/{n}" for n in range(1, 13)
     }
+    trained = {group for group in groups if group.startswith("ci-training/")}
+    assert len(trained) >= 8, "each of the long jobs has a slot of its own"
 
 
 def test_the_pools_queue_beats_the_pipelines(edit: Edit, child_of: Callable[..., dict]) -> None:
