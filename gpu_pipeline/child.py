@@ -168,7 +168,7 @@ def _hidden_base(job: Job, name: str) -> HiddenBase:
         gpu=gpu,
         marker=(
             f"echo \"{MARKER}: family={job.family} pool={pool} gpu='{gpu}' "
-            f'epochs=${{{EPOCHS}}} job=${{CI_JOB_NAME}}"'
+            f'epochs=${{{EPOCHS}}} job=${{CI_JOB_NAME}} fingerprint=${{{FINGERPRINT}}}"'
         ),
         guard=(
             f'gpu_names="$({GPU_NAMES_COMMAND})"',

@@ -11,6 +11,10 @@ NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 PARENT_SOURCE = "PARENT_PIPELINE_SOURCE"
 EPOCHS = "ROUTE_EPOCHS"
 FINGERPRINT = "ROUTE_FINGERPRINT"
+# A pipeline variable by which a started pipeline is found again; see gitlab/starting.py.
+RUN_ID = "ROUTE_RUN_ID"
+# The schedule variable that makes a night of training; `.gitlab-ci.yml` and the routing test it.
+TRAIN_VALIDATE = "TRAIN_VALIDATE"
 OWN_VARIABLES = (PARENT_SOURCE, EPOCHS, FINGERPRINT)
 
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

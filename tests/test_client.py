@@ -76,7 +76,8 @@ def test_a_job_on_the_right_gpu_says_its_route_and_trains(
 ) -> None:
     found = client(*RUN, job, gpu=gpu)
     assert found.code == 0, found.output
-    assert found.lines_of(job)[0] == marker
+    fingerprint = child["variables"]["ROUTE_FINGERPRINT"]
+    assert found.lines_of(job)[0] == f"{marker} fingerprint={fingerprint}"
     assert found.trained == [command]
     artifact = client.repository / ".gitlab-ci-local/artifacts" / job / "output/model.bin"
     assert artifact.read_text(encoding="utf-8") == "checkpoint\n"

@@ -89,6 +89,7 @@ def test_a_base_proves_its_route_before_anything_else(
 ) -> None:
     marker, stubs, show, names, _, guard, output, *_ = child[base]["before_script"]
     assert f"family={family} pool={pool} gpu='{gpu}' epochs=${{ROUTE_EPOCHS}}" in marker
+    assert marker.endswith('fingerprint=${ROUTE_FINGERPRINT}"')
     assert "stubs" in stubs
     assert show == "nvidia-smi"
     assert "--query-gpu=name" in names
