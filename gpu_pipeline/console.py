@@ -1,7 +1,7 @@
 """What a person or a pipe sees: results on stdout, everything else on stderr.
 
 Texts from files and the environment may be quoted in either; control characters are shown, never
-sent, so that no value can move the cursor or reorder a line.
+sent, so that no value can move the cursor or reorder a line. Secrets are never shown.
 """
 
 from __future__ import annotations
@@ -17,8 +17,29 @@ _UNPRINTABLE = re.compile(
 )
 
 
+_SHORTEST_SECRET = 8
+_secrets: set[str] = set()
+
+
+def conceal(secret: str) -> None:
+    """From now on whatever is shown has [MASKED] in place of `secret`.
+
+    Words too short to be a token are not looked for: they would stand in ordinary text as well.
+    """
+    if len(secret) >= _SHORTEST_SECRET:
+        _secrets.add(secret)
+
+
+def masked(text: str) -> str:
+    """`text` without secrets."""
+    for secret in _secrets:
+        text = text.replace(secret, "[MASKED]")
+    return text
+
+
 def printable(text: str) -> str:
     """`text` with control, direction and broken characters as escapes, which JSON takes too."""
+    text = masked(text)
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -41,7 +62,7 @@ def write_result(text: str) -> None:
         raise OutputError("stdout is closed; `-o FILE` writes to a file")
     try:
         sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        sys.stdout.buffer.write(masked(text).encode("utf-8", "backslashreplace"))
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         _forget(sys.stdout.fileno())

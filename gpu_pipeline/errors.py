@@ -9,6 +9,7 @@ EXIT_OK = 0
 EXIT_DIFFERS = 1
 EXIT_USAGE = 2
 EXIT_NOTHING_TO_RUN = 3
+EXIT_GITLAB = 4
 EXIT_INTERNAL = 70  # EX_SOFTWARE of sysexits.h: a mistake of this program
 EXIT_INTERRUPTED = 130
 
@@ -36,6 +37,24 @@ class NothingToRunError(GeneratorError):
     """The child pipeline would hold no job; GitLab would refuse it."""
 
     exit_code = EXIT_NOTHING_TO_RUN
+
+
+class GitLabError(GeneratorError):
+    """GitLab refused, or could not be reached; says what to change."""
+
+    exit_code = EXIT_GITLAB
+
+
+class RefusedError(GitLabError):
+    """GitLab answered no; `status` is that of HTTP, if there was one."""
+
+    def __init__(self, message: str, status: int | None) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+class AnswerLostError(GitLabError):
+    """A request that changes something got no answer: it may have taken effect, or not."""
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
