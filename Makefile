@@ -4,7 +4,7 @@ ARGS ?=
 VENV := .venv
 CLIENTS := tests/clients
 
-.PHONY: render preview test lint types bench bench-plans golden clean
+.PHONY: render preview test e2e lint types bench bench-plans golden clean
 
 render: $(VENV)/runtime
 	$(VENV)/bin/python generate_pipeline.py $(ARGS)
@@ -14,6 +14,10 @@ preview: $(VENV)/runtime
 
 test: $(VENV)/dev $(CLIENTS)/installed
 	$(VENV)/bin/python -m pytest -n auto $(ARGS)
+
+# The commands of `gitlab` against a real project: docs/gitlab.md says which variables name it.
+e2e: $(VENV)/dev
+	E2E=1 $(VENV)/bin/python -m pytest -rs tests/gitlab/test_real.py $(ARGS)
 
 lint: $(VENV)/dev
 	$(VENV)/bin/ruff check .

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import io
 import os
 import sys
@@ -24,8 +23,9 @@ from gpu_pipeline.errors import (
     EXIT_OK,
     EXIT_USAGE,
     GeneratorError,
-    UsageError,
 )
+from gpu_pipeline.gitlab_options import add_gitlab_arguments
+from gpu_pipeline.lazy import load_module
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.plan_options import add_plan_arguments
 
@@ -33,7 +33,8 @@ _DEBUG = "GPU_PIPELINE_DEBUG"
 ROOT = Path(__file__).resolve().parent.parent
 _EPILOG = """\
 exit codes: 0 fine, 1 findings or a file on disk that differs, 2 wrong usage, routing or template,
-            3 nothing would run, 70 a mistake of this program, 130 interrupted
+            3 nothing would run, 4 GitLab or the network failed, 70 a mistake of this program,
+            130 interrupted
 
 Without options the context comes from the CI environment (CI_PIPELINE_SOURCE, CI_COMMIT_BRANCH and
 the variables that routing.toml captures); outside CI the source is `web` on the current git branch.
@@ -69,15 +70,7 @@ def _utf8(text: str) -> str:
 
 
 def _run(options: argparse.Namespace) -> int:
-    try:
-        module = importlib.import_module(
-            f"gpu_pipeline.{_MODULES.get(options.command, 'commands')}"
-        )
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"the Python package {error.name} is not installed here: `pip install -r "
-            f"{ROOT / 'requirements.txt'}`, or `make render`, which sets up .venv"
-        ) from None
+    module = load_module(f"gpu_pipeline.{_MODULES.get(options.command, 'commands')}")
     run: Callable[[argparse.Namespace, Mapping[str, str]], int] = getattr(
         module, f"run_{options.command}"
     )
@@ -99,6 +92,7 @@ _COMMANDS = {
     "explain": "show each value of a job and the line it comes from",
     "cluster": "print what the cluster must be told: runner settings, GPU sharing, fit",
     "diff": "show what moves from another routing to this one, and what it costs or saves",
+    "gitlab": "talk to a GitLab server: check, start, watch and verify pipelines there",
     "schema": "print the JSON schema of routing.toml, for editors",
 }
 
@@ -110,6 +104,7 @@ _MODULES = {
     "eval": "eval_command",
     "cluster": "cluster_command",
     "diff": "diff_command",
+    "gitlab": "gitlab_command",
 }
 
 
@@ -132,6 +127,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     _add_eval(parsers["eval"])
     add_cluster_arguments(parsers["cluster"], root=ROOT)
     add_diff_arguments(parsers["diff"], root=ROOT)
+    add_gitlab_arguments(parsers["gitlab"], root=ROOT)
     parsers["explain"].add_argument("job_name", metavar="JOB", help="name of a job")
     _add_check(parsers["check"])
     add_plan_arguments(parsers["plan"])

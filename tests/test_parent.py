@@ -33,6 +33,18 @@ def test_only_the_scheduled_trigger_waits_for_the_child() -> None:
     assert "strategy" not in PARENT["train-on-demand"]["trigger"]
 
 
+def test_what_the_night_did_is_verified_when_there_is_a_token() -> None:
+    job = PARENT["verify-scheduled"]
+    (rule,) = job["rules"]
+    (scheduled,) = PARENT["train-scheduled"]["rules"]
+    assert rule == {"if": f"{scheduled['if']} && $GITLAB_TOKEN", "when": "always"}
+    assert [need["job"] for need in job["needs"]] == ["generate-pipeline", "train-scheduled"]
+    (command,) = job["script"]
+    assert '"$CI_PIPELINE_ID" --child child-pipeline.yml --strict' in command
+    assert f"--junit {job['artifacts']['reports']['junit']}" in command
+    assert job["artifacts"]["when"] == "always"
+
+
 def test_the_generate_job_keeps_only_the_child_for_a_month() -> None:
     job = PARENT["generate-pipeline"]
     base = PARENT[job["extends"]]

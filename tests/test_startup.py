@@ -9,7 +9,8 @@ import pytest
 
 from .conftest import ROOT
 
-SLOW = {"jinja2", "pydantic", "re2", "tabulate", "yaml"}
+SLOW = {"gitlab", "jinja2", "pydantic", "re2", "requests", "rich", "tabulate", "yaml"}
+LOADED = {"pydantic", "re2", "tabulate", "yaml"}  # what reads and shows a routing
 SHOW_MODULES = """\
 import sys
 from gpu_pipeline.cli import main
@@ -26,10 +27,13 @@ finally:
         (["--help"], set()),
         (["render", "--help"], set()),
         (["diff", "--help"], set()),
+        (["plan", "--help"], set()),
+        (["gitlab", "trigger", "--help"], set()),
         (["eval", '"a" == "a"'], {"re2"}),
-        (["preview"], SLOW - {"jinja2"}),
-        (["cluster", "fit"], SLOW - {"jinja2"}),
-        (["diff", "routing.toml"], SLOW - {"jinja2"}),
+        (["preview"], LOADED),
+        (["cluster", "fit"], LOADED),
+        (["plan"], LOADED),
+        (["diff", "routing.toml"], LOADED),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -1,0 +1,1 @@
+"""What `gitlab doctor` looks at, one subject a file."""

@@ -1,0 +1,107 @@
+"""`gitlab trigger`: start the parent pipeline, play jobs of its child, wait for the end."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+
+from gpu_pipeline.assignments import assignments
+from gpu_pipeline.console import say, show
+from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
+from gpu_pipeline.gitlab.connection import Connection, connect
+from gpu_pipeline.gitlab.retrying import Time
+from gpu_pipeline.gitlab.running import FAILED, Family, JobState, Patience, play, wait_for_end
+from gpu_pipeline.gitlab.starting import Start, Started, start_pipeline
+from gpu_pipeline.names import RUN_ID
+
+
+def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """Start one pipeline; with --wait exit 1 when it, a child or a played job fails."""
+    variables = _variables(options)
+    connection = connect(options, environment, to="start pipelines")
+    start = Start(
+        ref=_short(options.ref) or _default_branch(connection),
+        variables=variables,
+        run_id=None if options.no_variables else options.run_id or secrets.token_hex(8),
+        patience=options.deadline,
+    )
+    clock = Time()
+    started = start_pipeline(connection, start, resume=bool(options.run_id), clock=clock)
+    if not started.is_new:
+        say(f"{RUN_ID}={start.run_id} was started before; no further pipeline is started")
+    played: Sequence[JobState] = []
+    family = None
+    patience = Patience(timeout=options.timeout, interval=options.interval, clock=clock)
+    pipeline = started.pipeline
+    try:
+        if options.play:
+            played = play(connection, pipeline, options.play, patience)
+        if options.wait:
+            family, played = wait_for_end(connection, pipeline, patience, played)
+    except KeyboardInterrupt:
+        say(f"pipeline {pipeline.id} goes on: {pipeline.web_url}")
+        raise
+    report = _json if options.format == "json" else _text
+    show(report(started, start, played, family))
+    if family is None:
+        return EXIT_OK
+    ends = [each.status for each in played] + [each.status for each in family.members]
+    return EXIT_DIFFERS if set(ends) & set(FAILED) else EXIT_OK
+
+
+def _variables(options: argparse.Namespace) -> dict[str, str]:
+    variables = assignments(options.variables)
+    if options.no_variables and (variables or options.run_id):
+        raise UsageError("--no-variables: leave --var and --run-id out, which need a variable")
+    if RUN_ID in variables:
+        raise UsageError(f"--var {RUN_ID}: --run-id sets this one")
+    if options.run_id is not None and not re.fullmatch(r"[\w.-]{1,200}", options.run_id):
+        raise UsageError("--run-id: letters, digits, dots, hyphens and underscores, at most 200")
+    if "" in options.play:
+        raise UsageError("--play: the glob is empty")
+    return variables
+
+
+def _short(ref: str | None) -> str:
+    """A branch or tag as pipelines show it."""
+    return (ref or "").removeprefix("refs/heads/").removeprefix("refs/tags/")
+
+
+def _default_branch(connection: Connection) -> str:
+    with connection.asking("reading the project", role="Guest"):
+        project = connection.client.projects.get(connection.project_path)
+    branch = project.attributes.get("default_branch")
+    if not branch:
+        raise UsageError("the project has no default branch; name one with --ref")
+    return str(branch)
+
+
+def _text(started: Started, start: Start, played: Sequence[JobState], family: Family | None) -> str:
+    pipeline = started.pipeline
+    lines = [f"pipeline {pipeline.id} on {start.ref}: {pipeline.web_url}"]
+    if played:
+        lines.append(f"played: {', '.join(sorted(each.name for each in played))}")
+    if family:
+        lines += [f"{each.name}: {each.status}" for each in played]
+        lines += [f"pipeline {each.id}: {each.status}" for each in family.members]
+    return "\n".join(lines)
+
+
+def _json(started: Started, start: Start, played: Sequence[JobState], family: Family | None) -> str:
+    pipeline = started.pipeline
+    facts = {
+        "id": pipeline.id,
+        "web_url": pipeline.web_url,
+        "ref": start.ref,
+        "run_id": start.run_id,
+        "new": started.is_new,
+        "played": [{"id": each.id, "name": each.name, "status": each.status} for each in played],
+        "pipelines": [
+            {"project_id": each.project_id, "id": each.id, "status": each.status}
+            for each in (family.members if family else ())
+        ],
+    }
+    return json.dumps(facts, indent=2, ensure_ascii=False)

@@ -1,0 +1,134 @@
+"""`gitlab verify PIPELINE`: plan, walk to the child, read the logs, judge, report.
+
+Of a log no more than a line is in memory at a time, and of a job only its verdict stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatchcase
+
+from gpu_pipeline.ci_file import parse_ci_file
+from gpu_pipeline.console import show
+from gpu_pipeline.context import make_context
+from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, NothingToRunError, UsageError
+from gpu_pipeline.files import display, read_bytes, resolved, write_atomically
+from gpu_pipeline.gitlab.attempts import Attempt
+from gpu_pipeline.gitlab.connection import Connection, connect
+from gpu_pipeline.gitlab.logs import read_log
+from gpu_pipeline.gitlab.pipelines import CHILD_SOURCE, Node, walk
+from gpu_pipeline.gitlab.planned import PlannedJob, planned_jobs
+from gpu_pipeline.gitlab.verdict import JobVerdict, judge
+from gpu_pipeline.gitlab.verification import fails, verify
+from gpu_pipeline.loading import load, note
+from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.reports import verdicts as reports
+from gpu_pipeline.words import count
+from gpu_pipeline.yaml_text import YamlError
+
+
+def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """Judge a pipeline; exit 1 if anything FAILs, with --strict also if anything is UNPROVEN."""
+    text = _child_text(options) if options.child else None
+    connection = connect(options, environment, to="read bridges and logs")
+    pipeline = walk(connection, options.pipeline)
+    plan = _selected(_plan(text, pipeline, options, environment), options.globs or [])
+    judged = functools.partial(_judged, connection, options=options)
+    found = verify(pipeline, plan, judged, others=not options.globs)
+    if options.junit:
+        write_atomically(options.junit, reports.junit(found) + "\n")
+    show(reports.verification(found, options.format))
+    return EXIT_DIFFERS if fails(found, strict=options.strict) else EXIT_OK
+
+
+def _child_text(options: argparse.Namespace) -> str:
+    try:
+        return read_bytes(options.child, "--child").decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{display(options.child)}: is not UTF-8") from None
+
+
+def _plan(
+    text: str | None,
+    pipeline: Node,
+    options: argparse.Namespace,
+    environment: Mapping[str, str],
+) -> list[PlannedJob]:
+    """The jobs of the child that was rendered, or else of what would be rendered for such a parent.
+
+    Raises UsageError for a file that is no child, NothingToRunError for one without jobs.
+    """
+    name = display(options.child) if options.child else "child-pipeline.yml"
+    if text is None:
+        text = _rendered(pipeline, options, environment)
+    context = make_context("child", CHILD_SOURCE, branch=pipeline.ref, variables={})
+    try:
+        plan = planned_jobs(parse_ci_file(text, name), context.predefined_in_child)
+    except YamlError as error:
+        raise UsageError(f"{name}:{error.line}: {error}") from None
+    if not plan:
+        raise NothingToRunError(f"{name}: plans no job, so there is nothing to verify")
+    return plan
+
+
+def _rendered(pipeline: Node, options: argparse.Namespace, environment: Mapping[str, str]) -> str:
+    """The child that the routing at hand renders for a parent like the pipeline."""
+    from gpu_pipeline.render import render
+
+    # A child does not say what its parent was; those that nobody started by hand are a schedule's.
+    source = "schedule" if pipeline.source == CHILD_SOURCE else pipeline.source
+    wanted = argparse.Namespace(
+        **{
+            **vars(options),
+            "source": source,
+            "branch": pipeline.ref,
+            "variables": [],
+            "globs": None,
+        }
+    )
+    loaded = load(wanted, environment)
+    captured = dict(loaded.context.variables)
+    if source == "schedule":
+        captured["TRAIN_VALIDATE"] = "true"
+    context = dataclasses.replace(loaded.context, variables=captured)
+    note(
+        options,
+        f"the plan is what {display(options.routing)} renders for a parent pipeline from {source} "
+        f"on {pipeline.ref}; --child names the file that was rendered then",
+    )
+    return render(loaded.child(context), resolved(options.templates))
+
+
+def _selected(plan: Sequence[PlannedJob], globs: Sequence[str]) -> list[PlannedJob]:
+    """The planned jobs that were asked for. Raises UsageError for a glob that matches none."""
+    names = [job.name for job in plan]
+    for glob in globs:
+        if not any(fnmatchcase(name, glob) for name in names):
+            raise UsageError(f'--job: no planned job matches "{glob}"{did_you_mean(glob, names)}')
+    return [job for job in plan if not globs or any(fnmatchcase(job.name, g) for g in globs)]
+
+
+def _judged(
+    connection: Connection,
+    jobs: Sequence[tuple[PlannedJob, Attempt]],
+    *,
+    options: argparse.Namespace,
+) -> Iterator[JobVerdict]:
+    """The verdicts, a few logs read at a time; after a refusal no further log is asked for."""
+    note(options, f"reading the logs of {count(len(jobs), 'job')}")
+
+    def one(pair: tuple[PlannedJob, Attempt]) -> JobVerdict:
+        planned, attempt = pair
+        seen = read_log(connection, attempt, deadline=options.deadline)
+        return judge(planned, attempt, seen)
+
+    pool = ThreadPoolExecutor(max_workers=options.parallel, thread_name_prefix="log")
+    try:
+        verdicts: Iterable[JobVerdict] = pool.map(one, jobs)
+        yield from verdicts
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
