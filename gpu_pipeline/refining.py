@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from gpu_pipeline.levelling import Load
 
 Slots = list[list[int]]
-"""The jobs of each slot, by number, in their order. Of the slots with jobs, the nth is on GPU
-n % gpus: the scheduler puts the first job of each where fewest are."""
+"""The jobs of each slot, by number, in their order. The first jobs of the slots go to GPU n % gpus:
+the scheduler puts each where fewest are."""
 
 # With more jobs there is little left to gain, and too much to try; even more so for pairs of them.
 FEW = 200
@@ -51,8 +51,39 @@ def gpu_time(loads: Sequence[Load], queues: Sequence[Sequence[int]]) -> float:
 
 
 def time_of(loads: Sequence[Load], slots: Slots, gpus: int) -> float:
-    """How long the GPU that takes longest takes."""
-    return max(_times(loads, [slot for slot in slots if slot], gpus))
+    """How long all take when each job goes to the GPU where fewest are, as the scheduler does it.
+
+    A slot that has no more jobs leaves room, and the next job of another slot may take it.
+    """
+    queues = [list(reversed(jobs)) for jobs in slots if jobs]
+    counts = [0] * gpus
+    running: dict[int, tuple[int, float, float]] = {}  # by slot: GPU, seconds left alone, share
+    waiting = list(range(len(queues)))
+    total = 0.0
+    while True:
+        for slot in waiting:
+            if queues[slot]:
+                gpu = counts.index(min(counts))
+                counts[gpu] += 1
+                load = loads[queues[slot].pop()]
+                running[slot] = (gpu, load.seconds, load.share)
+        if not running:
+            return total
+        asked = [0.0] * gpus
+        for gpu, _, share in running.values():
+            asked[gpu] += share
+        slower = [max(each, 1.0) for each in asked]
+        passed = min(left * slower[gpu] for gpu, left, _ in running.values())
+        total += passed
+        waiting = []
+        for slot, (gpu, left, share) in list(running.items()):
+            rest = left - passed / slower[gpu]
+            if rest > _TOLERANCE:
+                running[slot] = (gpu, rest, share)
+            else:
+                counts[gpu] -= 1
+                del running[slot]
+                waiting.append(slot)
 
 
 def least_time(loads: Sequence[Load], *, slots: int, gpus: int) -> float:
@@ -65,7 +96,8 @@ def least_time(loads: Sequence[Load], *, slots: int, gpus: int) -> float:
 def refine(loads: Sequence[Load], slots: Slots, gpus: int) -> Slots:
     """Move and swap jobs, one or two at a time, as long as the last GPU is done sooner by it.
 
-    Within a slot the order of the numbers is kept, longest first.
+    Every slot is taken to stay on its GPU, which `time_of` does not. Within a slot the order of the
+    numbers is kept, longest first.
     """
     slots = [sorted(slot) for slot in slots if slot]
     times = _times(loads, slots, gpus)
@@ -155,7 +187,7 @@ def best_of_all(loads: Sequence[Load], count: int, gpus: int, at_most: float) ->
             return
         if job == len(loads):
             leaves += 1
-            time = max(_times(loads, slots[:used], gpus))
+            time = time_of(loads, slots[:used], gpus)
             if time < limit:
                 best, limit = [list(slot) for slot in slots[:used]], time * (1 - _TOLERANCE)
             return
