@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -27,14 +28,18 @@ def regrouped(workload: Workload) -> Workload:
         if pool.queue == "kubernetes":
             jobs += mine
             continue
-        dealt = deal_pool(
-            [Load(seconds=job.seconds.value, share=_known_share(job)) for job in mine],
-            concurrency=pool.concurrency,
-            max_nodes=pool.max_nodes,
-            gpus=pool.gpus,
-        ) if mine else []  # fmt: skip
+        loads = tuple(Load(seconds=job.seconds.value, share=_known_share(job)) for job in mine)
+        dealt = _dealt(loads, pool.concurrency, pool.max_nodes, pool.gpus) if mine else ()
         jobs += [replace(mine[n], group=group_name(name, slot)) for n, slot in dealt]
     return replace(workload, jobs=tuple(jobs))
+
+
+@functools.lru_cache(maxsize=1024)
+def _dealt(
+    loads: tuple[Load, ...], concurrency: int, max_nodes: int, gpus: int
+) -> tuple[tuple[int, int], ...]:
+    """`deal_pool`, once for each pool: of a hundred variants most differ in another one."""
+    return tuple(deal_pool(loads, concurrency=concurrency, max_nodes=max_nodes, gpus=gpus))
 
 
 def _known_share(job: PlannedJob) -> float:
