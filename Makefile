@@ -2,9 +2,10 @@
 PYTHON ?= python3
 ARGS ?=
 VENV := .venv
+PEER := .venv-peer
 CLIENTS := tests/clients
 
-.PHONY: render preview test e2e lint types bench bench-plans golden clean
+.PHONY: render preview test e2e lint types bench bench-peers bench-plans golden docs clean
 
 render: $(VENV)/runtime
 	$(VENV)/bin/python generate_pipeline.py $(ARGS)
@@ -30,6 +31,14 @@ types: $(VENV)/dev
 bench: $(VENV)/dev
 	$(VENV)/bin/python -m benchmarks.run
 
+# Whole processes at growing sizes, beside gcip and gitlab-ci-local; takes some twenty minutes,
+# most of them gcip's. A peer that cannot be installed is left out.
+bench-peers: $(VENV)/dev $(CLIENTS)/installed
+	@test -x $(PEER)/bin/python || $(PYTHON) -m venv $(PEER)
+	@$(PEER)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  -r requirements-bench.txt || echo "gcip cannot be installed" >&2
+	GCIP_PYTHON=$(PEER)/bin/python $(VENV)/bin/python -m benchmarks.peers
+
 # How good plans are, next to what no plan can beat; takes some minutes.
 bench-plans: $(VENV)/dev
 	$(VENV)/bin/python -m benchmarks.planning
@@ -40,8 +49,14 @@ golden: $(VENV)/dev
 	rm -rf tests/reference && mkdir -p tests/reference
 	cp -R routing.toml .gitlab-ci.yml templates tests/reference/
 	UPDATE=1 $(VENV)/bin/python -m pytest tests/test_golden.py
-	$(VENV)/bin/python generate_pipeline.py schema > docs/routing.schema.json
+	$(MAKE) docs
+
+# What is written from the code: the schema, the list of findings, the commands, the README's picture.
+docs: $(VENV)/dev
+	$(VENV)/bin/python generate_pipeline.py schema -o docs/routing.schema.json
 	$(VENV)/bin/python -c "from gpu_pipeline.reports.findings import index; print(index())" > docs/findings/README.md
+	$(VENV)/bin/python -c "from gpu_pipeline import cli; from gpu_pipeline.reports.commands import commands_page as page; print(page(cli.build_parser()), end='')" > docs/commands.md
+	$(VENV)/bin/python docs/images/recording.py
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -65,4 +80,4 @@ $(CLIENTS)/installed: $(CLIENTS)/package.json
 	else echo "npm is absent or failed: the tests with gitlab-ci-local will be skipped" >&2; fi
 
 clean:
-	rm -rf $(VENV) $(CLIENTS)/node_modules $(CLIENTS)/installed child-pipeline.yml
+	rm -rf $(VENV) $(PEER) $(CLIENTS)/node_modules $(CLIENTS)/installed child-pipeline.yml

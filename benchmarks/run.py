@@ -5,9 +5,9 @@ Seconds say as much about the machine as about the program; a ratio holds on any
 
 from __future__ import annotations
 
-import resource
-import subprocess
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import yaml
 from tabulate import tabulate
 
 from benchmarks.planning import speed
+from benchmarks.process import FLOOR, SCRIPT, cost
 from benchmarks.workload import Workload, seconds, workload
 from gpu_pipeline.checks.child.entry import check_child
 from gpu_pipeline.checks.runner import check_runner
@@ -23,8 +24,10 @@ from gpu_pipeline.cluster.runner_file import read_runner_file
 from gpu_pipeline.cluster.runner_settings import runner_toml
 
 Row = tuple[str, str, float]
-_SCRIPT = Path(__file__).resolve().parent.parent / "generate_pipeline.py"
 _MANY = 1_700
+_RUNS = 9
+_OTHER = SCRIPT.parent / "examples/single-pool.toml"
+_WITH_PYDANTIC = "import jinja2, yaml; from pydantic import BaseModel, BeforeValidator, Field"
 
 
 def rendering(sizes: Sequence[Workload]) -> Iterator[Row]:
@@ -58,17 +61,32 @@ def growth(many: Workload, twice: Workload) -> Iterator[Row]:
         yield f"{what} {twice.count} jobs", f"{many.count} jobs", seconds(double) / seconds(once)
 
 
-def start_up() -> Iterator[Row]:
-    """Whole processes, against a Python that does nothing."""
-    base = _process("-c", "pass")
-    for arguments in (
-        ["--help"],
-        ["eval", '"a" == "a"'],
-        ["check", "--quiet"],
-        ["-o", "-"],
-        ["plan"],
+def start_up(folder: Path) -> Iterator[Row]:
+    """Whole processes: against a Python that does nothing, and against what any such tool loads."""
+    nothing = cost((sys.executable, "-c", "pass"), runs=_RUNS).seconds
+    for arguments in (["--help"], ["eval", '"a" == "a"']):
+        needed = cost((sys.executable, SCRIPT, *arguments), runs=_RUNS).seconds
+        yield " ".join(arguments), "python -c pass", needed / nothing
+    floor = cost(FLOOR, runs=_RUNS).seconds
+    for name, command in (
+        ("import pydantic as well", (sys.executable, "-c", _WITH_PYDANTIC)),
+        ("render", (sys.executable, SCRIPT, "-o", "-")),
+        ("render, first run after a clone", (sys.executable, "-B", _clone(folder), "-o", "-")),
+        ("preview --all", (sys.executable, SCRIPT, "preview", "--all")),
+        ("check --quiet", (sys.executable, SCRIPT, "check", "--quiet")),
+        ("plan", (sys.executable, SCRIPT, "plan")),
+        ("diff examples/single-pool.toml", (sys.executable, SCRIPT, "diff", _OTHER)),
     ):
-        yield " ".join(arguments), "python -c pass", _process(str(_SCRIPT), *arguments) / base
+        yield name, "import jinja2, yaml", cost(command, runs=_RUNS).seconds / floor
+
+
+def _clone(folder: Path) -> Path:
+    """The script in a copy of the repository in which nothing is compiled yet."""
+    root = SCRIPT.parent
+    for part in ("gpu_pipeline", "templates"):
+        shutil.copytree(root / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(root / "routing.toml", folder)
+    return Path(shutil.copy(SCRIPT, folder))
 
 
 def _parsing(text: str) -> Callable[[], object]:
@@ -91,21 +109,6 @@ def _runner_check(load: Workload, file: RunnerFile) -> Callable[[], object]:
     return lambda: check_runner(routed.jobs, routed.routing, file, locate=routed.lines.origin)
 
 
-def _process(*arguments: str) -> float:
-    """The CPU time of a Python process, best of several."""
-
-    def used() -> float:
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return usage.ru_utime + usage.ru_stime
-
-    def once() -> float:
-        before = used()
-        subprocess.run([sys.executable, *arguments], capture_output=True, check=False)
-        return used() - before
-
-    return min(once() for _ in range(7))
-
-
 def main() -> None:
     """Measure everything and print one table."""
     many, twice = workload(_MANY), workload(2 * _MANY)
@@ -114,8 +117,9 @@ def main() -> None:
         *evaluating(many),
         *growth(many, twice),
         *speed(workload(_MANY // 10), many, workload(10 * _MANY)),
-        *start_up(),
     ]
+    with tempfile.TemporaryDirectory() as folder:
+        rows += start_up(Path(folder))
     print(tabulate(rows, headers=("measured", "against", "ratio"), floatfmt=".2f"))
 
 
