@@ -18,13 +18,13 @@ from gpu_pipeline.checks.parent import check_parent
 from gpu_pipeline.checks.rendering import never_added, planned_findings
 from gpu_pipeline.ci_file import CiFile, parse_ci_file
 from gpu_pipeline.cluster_command import runner_findings
-from gpu_pipeline.console import show
 from gpu_pipeline.contexts import parent_contexts
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
 from gpu_pipeline.files import display, read_bytes, resolved, write_atomically
-from gpu_pipeline.loading import Loaded, load, note
+from gpu_pipeline.loading import Loaded, load, note, refuse_input
 from gpu_pipeline.outcomes import outcome_of
 from gpu_pipeline.reports import findings as reports
+from gpu_pipeline.results import deliver, output_of
 from gpu_pipeline.yaml_text import YamlError
 
 _OUTPUT = "child-pipeline.yml"
@@ -38,6 +38,10 @@ def run_check(options: argparse.Namespace, environment: Mapping[str, str]) -> in
     A child file given by name is checked alone, unless --parent or --runner name more. Otherwise
     the routing, its child in every kind of parent pipeline, the parent and the nodes are.
     """
+    inputs = [options.child, options.parent or options.default_parent, options.runner]
+    for output in (output_of(options), options.codequality):
+        if output:
+            refuse_input(output, options, *(path for path in inputs if path))
     loaded = load(options, environment)
     if options.child is None:
         found = _routing_findings(loaded, options)
@@ -55,7 +59,7 @@ def run_check(options: argparse.Namespace, environment: Mapping[str, str]) -> in
     )
     if options.codequality:
         write_atomically(options.codequality, reports.codequality(left) + "\n")
-    show(reports.findings(left, options.format))
+    deliver(reports.findings(left, options.format), options)
     if accepted:
         note(options, f"accepted by {display(options.routing)}: {reports.codes(accepted)}")
     failing = {Severity.ERROR, *([Severity.WARNING] if options.fail_on == "warning" else [])}

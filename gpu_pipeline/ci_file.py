@@ -17,6 +17,7 @@ from gpu_pipeline.yaml_text import YamlError
 # Far beyond what GitLab itself accepts, and within what can be walked through by recursion.
 _MAX_NODES, _MAX_LEVELS = 200_000, 200
 _MAX_DIGITS, _MAX_BITS = 4_000, 14_000
+_TEXT = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 # What a bare `<<` or `=` is to PyYAML; as a value Ruby's parser takes either for a text.
 _TEXT_TO_RUBY = (_MERGE, "tag:yaml.org,2002:value")
@@ -173,7 +174,7 @@ class _Builder:
         return Tree(value=self._constructed(node), line=line, bare=bare)
 
     def _constructed(self, node: yaml.ScalarNode) -> object:
-        if node.tag in _TEXT_TO_RUBY:
+        if node.tag == _TEXT or node.tag in _TEXT_TO_RUBY:
             return node.value
         try:
             value = self._loader.construct_object(node)

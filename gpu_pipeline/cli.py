@@ -10,35 +10,52 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from gpu_pipeline.cluster_options import (
-    add_cluster_arguments,
+from gpu_pipeline.common_options import (
+    add_context_arguments,
+    add_format,
     add_input_arguments,
+    add_job,
+    add_output,
+    add_parent,
+    add_quiet,
     add_runner_arguments,
+    add_variables,
 )
-from gpu_pipeline.console import say
-from gpu_pipeline.diff_options import add_diff_arguments
+from gpu_pipeline.console import hush, say, show
 from gpu_pipeline.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
     EXIT_OK,
-    EXIT_USAGE,
     GeneratorError,
 )
-from gpu_pipeline.gitlab_options import add_gitlab_arguments
 from gpu_pipeline.lazy import load_module
-from gpu_pipeline.names import did_you_mean
-from gpu_pipeline.plan_options import add_plan_arguments
+from gpu_pipeline.parser import Parser
+from gpu_pipeline.waiting import told_if_slow
 
 _DEBUG = "GPU_PIPELINE_DEBUG"
 ROOT = Path(__file__).resolve().parent.parent
 _EPILOG = """\
-exit codes: 0 fine, 1 findings or a file on disk that differs, 2 wrong usage, routing or template,
-            3 nothing would run, 4 GitLab or the network failed, 70 a mistake of this program,
-            130 interrupted
+examples:
+  render                      write child-pipeline.yml
+  preview --all               which jobs run when
+  check                       what would go otherwise than meant
+  plan                        how long the run takes and what it costs
+  COMMAND --help              options, examples and exit codes of a command
 
-Without options the context comes from the CI environment (CI_PIPELINE_SOURCE, CI_COMMIT_BRANCH and
-the variables that routing.toml captures); outside CI the source is `web` on the current git branch.
-The variable TRAIN_JOBS (globs, separated by blanks or commas) does the same as --job.
+exit codes:
+  0    done
+  1    findings, a difference, or a run that went otherwise than planned
+  2    wrong usage, routing or template
+  3    nothing would run
+  4    GitLab refused or could not be reached
+  70   a mistake of this program
+  130  interrupted
+
+Without options the context comes from the CI environment (CI_PIPELINE_SOURCE,
+CI_COMMIT_BRANCH and the variables that routing.toml captures); outside CI the
+source is `web` on the current git branch. The variable TRAIN_JOBS (globs,
+separated by blanks or commas) does the same as --job. Colours: on a terminal,
+unless NO_COLOR is set; FORCE_COLOR asks for them elsewhere.
 """
 
 
@@ -74,13 +91,9 @@ def _run(options: argparse.Namespace) -> int:
     run: Callable[[argparse.Namespace, Mapping[str, str]], int] = getattr(
         module, f"run_{options.command}"
     )
-    return run(options, {name: _utf8(value) for name, value in os.environ.items()})
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(EXIT_USAGE, f"error: {message}\n")
+    hush(quiet=options.quiet)
+    with told_if_slow(options):
+        return run(options, {name: _utf8(value) for name, value in os.environ.items()})
 
 
 _COMMANDS = {
@@ -94,6 +107,7 @@ _COMMANDS = {
     "diff": "show what moves from another routing to this one, and what it costs or saves",
     "gitlab": "talk to a GitLab server: check, start, watch and verify pipelines there",
     "schema": "print the JSON schema of routing.toml, for editors",
+    "completion": "print what completes commands and options in a shell",
 }
 
 
@@ -105,71 +119,89 @@ _MODULES = {
     "cluster": "cluster_command",
     "diff": "diff_command",
     "gitlab": "gitlab_command",
+    "completion": "completion_command",
 }
+SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 
 
-def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = _Parser(
+class _Version(argparse.Action):
+    """Reads the version where it is kept, and only when asked."""
+
+    def __call__(self, *_: object) -> NoReturn:
+        import tomllib
+
+        from gpu_pipeline.files import read_bytes
+
+        path = Path(__file__).resolve().parent.parent / "pyproject.toml"
+        project = tomllib.loads(read_bytes(path, "this copy").decode("utf-8"))["project"]
+        show(f"{project['name']} {project['version']}")
+        sys.exit(EXIT_OK)
+
+
+def build_parser(only: str | None = None) -> Parser:
+    """The whole command line; if `only` names a command, with the options of that one alone.
+
+    The others' take time, and nobody reads them.
+    """
+    parser = Parser(
         prog="generate_pipeline.py",
         description="Generate the GitLab CI child pipeline that routing.toml describes.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    parsers = {
-        name: commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-        for name, text in _COMMANDS.items()
-    }
-    for name in ("render", "preview", "check", "plan", "explain"):
-        _add_common(parsers[name], selects=name != "explain")
-    _add_render(parsers["render"])
-    _add_preview(parsers["preview"])
-    _add_eval(parsers["eval"])
-    add_cluster_arguments(parsers["cluster"], root=ROOT)
-    add_diff_arguments(parsers["diff"], root=ROOT)
-    add_gitlab_arguments(parsers["gitlab"], root=ROOT)
-    parsers["explain"].add_argument("job_name", metavar="JOB", help="name of a job")
-    _add_check(parsers["check"])
-    add_plan_arguments(parsers["plan"])
-    for name in ("preview", "check", "explain"):
-        further = ("codequality",) if name == "check" else ()
-        parsers[name].add_argument(
-            "--format",
-            choices=("text", "json", "markdown", *further),
-            default="text",
-            help="default: text",
-        )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    parsers = parser.add_topics("command", _COMMANDS)
+    for name in parsers if only is None else {only} & parsers.keys():
+        _add_arguments(name, parsers[name])
+    return parser
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
     if not arguments or (
-        arguments[0] not in _COMMANDS
-        and arguments[0].startswith("-")
-        and arguments[0] not in ("-h", "--help")
+        arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version")
     ):
         arguments = ["render", *arguments]
-    elif arguments[0] not in _COMMANDS and not arguments[0].startswith("-"):
-        parser.error(f'unknown command "{arguments[0]}"{did_you_mean(arguments[0], _COMMANDS)}')
+    parser = build_parser(only=arguments[0])
+    parser.refuse_unknown(arguments)
     return parser.parse_args(arguments)
 
 
-def _add_common(parser: argparse.ArgumentParser, *, selects: bool) -> None:
-    add_input_arguments(parser, root=ROOT)
-    parser.add_argument("--source", help="the parent's source: push, schedule, web, api, …")
-    parser.add_argument("--branch", metavar="NAME", help="the parent's branch")
-    parser.add_argument(
-        "--var", metavar="NAME=VALUE", action="append", default=[], dest="variables",
-        help="value of a captured variable; repeatable",
-    )  # fmt: skip
-    if selects:
-        _add_job(parser)
-    else:
+def _add_arguments(command: str, parser: Parser) -> None:
+    """The arguments of one command."""
+    if command in ("render", "preview", "check", "plan", "explain"):
+        add_input_arguments(parser, root=ROOT)
+        add_context_arguments(parser)
         parser.set_defaults(globs=None)
-    parser.add_argument("--quiet", action="store_true", help="say nothing but errors on stderr")
+        if command != "explain":
+            add_job(parser)
+    if command == "cluster":
+        from gpu_pipeline.cluster_options import add_cluster_arguments
+
+        add_cluster_arguments(parser, root=ROOT)
+    elif command == "diff":
+        from gpu_pipeline.diff_options import add_diff_arguments
+
+        add_diff_arguments(parser, root=ROOT)
+    elif command == "gitlab":
+        from gpu_pipeline.gitlab_options import add_gitlab_arguments
+
+        add_gitlab_arguments(parser, root=ROOT)
+    elif command == "plan":
+        from gpu_pipeline.plan_options import add_plan_arguments
+
+        add_plan_arguments(parser)
+    elif command in _OWN_ARGUMENTS:
+        _OWN_ARGUMENTS[command](parser)
+    _add_result(command, parser)
 
 
-def _add_job(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--job", metavar="GLOB", action="append", default=[], dest="globs",
-        help="only jobs whose name matches, and those they need; repeatable",
-    )  # fmt: skip
+def _add_result(command: str, parser: Parser) -> None:
+    """The arguments that say what becomes of a command's result, in the order of its help."""
+    if command in ("preview", "check", "explain"):
+        add_format(parser, "json", "markdown", *(["codequality"] * (command == "check")))
+    if command in ("preview", "check", "explain", "schema", "completion"):
+        add_output(parser)
+    if not parser.topics:
+        add_quiet(parser)
 
 
 def _add_preview(parser: argparse.ArgumentParser) -> None:
@@ -187,10 +219,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         "child", metavar="CHILD", nargs="?", type=Path,
         help="a child file to check, also one written by hand; default: what would be rendered",
     )  # fmt: skip
-    parser.add_argument(
-        "--parent", metavar="FILE", type=Path,
-        help="the parent pipeline; default: .gitlab-ci.yml beside generate_pipeline.py",
-    )  # fmt: skip
+    add_parent(parser, default=None)
     parser.set_defaults(default_parent=ROOT / ".gitlab-ci.yml")
     add_runner_arguments(parser)
     parser.add_argument(
@@ -205,10 +234,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 
 def _add_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("expression", metavar="EXPR", help="such as '$A == \"1\" && $B =~ /^v/'")
-    parser.add_argument(
-        "--var", metavar="NAME=VALUE", action="append", default=[], dest="variables",
-        help="value of a variable; one that is not given is undefined; repeatable",
-    )  # fmt: skip
+    add_variables(parser, "value of a variable; one that is not given is undefined; repeatable")
 
 
 def _add_render(parser: argparse.ArgumentParser) -> None:
@@ -227,3 +253,22 @@ def _add_render(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="exit 1, with the difference, if the file is not current",
     )
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("job_name", metavar="JOB", help="name of a job")
+
+
+def _add_completion(parser: argparse.ArgumentParser) -> None:
+    text = f"one of {', '.join(SHELLS)}"
+    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=text)
+
+
+_OWN_ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
+    "render": _add_render,
+    "preview": _add_preview,
+    "check": _add_check,
+    "eval": _add_eval,
+    "explain": _add_explain,
+    "completion": _add_completion,
+}

@@ -5,26 +5,29 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
-from tabulate import tabulate
-
 from gpu_pipeline.checks.finding import Finding
 from gpu_pipeline.checks.fit import check_fit
 from gpu_pipeline.checks.runner import check_runner, runners_of
 from gpu_pipeline.checks.runner_permissions import check_unread
-from gpu_pipeline.cluster.fit import Fit, pool_fits, shown
+from gpu_pipeline.cluster.fit import pool_fits
 from gpu_pipeline.cluster.runner_config import Runner, RunnerFile
 from gpu_pipeline.cluster.runner_file import load_runner_file
 from gpu_pipeline.cluster.runner_settings import runner_helm, runner_toml
 from gpu_pipeline.cluster.sharing import sharing_config
 from gpu_pipeline.cluster_options import split_tags
-from gpu_pipeline.console import show
 from gpu_pipeline.durations import DurationError, parse_duration
 from gpu_pipeline.errors import EXIT_OK, UsageError
-from gpu_pipeline.loading import LoadedRouting, load_routing
+from gpu_pipeline.loading import LoadedRouting, load_routing, refuse_input
+from gpu_pipeline.reports.fit import fit_table
+from gpu_pipeline.results import deliver, output_of
 
 
 def run_cluster(options: argparse.Namespace, _environment: Mapping[str, str]) -> int:
     """Print one of the topics."""
+    output = output_of(options)
+    if output:
+        runner = getattr(options, "runner", None)
+        refuse_input(output, options, *([runner] if runner else []))
     routed = load_routing(options.routing, options.templates)
     if options.topic == "runner":
         render = runner_helm if options.format == "helm" else runner_toml
@@ -34,15 +37,15 @@ def run_cluster(options: argparse.Namespace, _environment: Mapping[str, str]) ->
     elif options.topic == "sharing":
         text = sharing_config(routed.routing.pools or {})
     else:
-        text = _fit_table(routed, options)
-    show(text)
+        text = _fit(routed, options)
+    deliver(text, options)
     return EXIT_OK
 
 
 def runner_findings(routed: LoadedRouting, options: argparse.Namespace) -> list[Finding]:
     """What `check` says about sizes, and, given --runner, about that configuration.
 
-    `options` are those of `cluster_options.add_runner_arguments`. Raises UsageError and
+    `options` are those of `common_options.add_runner_arguments`. Raises UsageError and
     RunnerConfigError.
     """
     file = load_runner_file(options.runner) if options.runner else None
@@ -78,33 +81,10 @@ def _runners(
     )
 
 
-def _fit_table(routed: LoadedRouting, options: argparse.Namespace) -> str:
+def _fit(routed: LoadedRouting, options: argparse.Namespace) -> str:
     file = load_runner_file(options.runner) if options.runner else None
     runners = _runners(routed, file, options)
-    rows = [
-        {
-            "pool": fit.pool,
-            "jobs": len(fit.jobs),
-            "such as": fit.jobs[0].name,
-            "pod requests": ", ".join(
-                f"{shown(resource, amount)} {resource}"
-                for resource, amount in fit.request.items()
-                if amount
-            ),
-            "fit on a node": "unknown" if fit.per_node is None else fit.per_node,
-            "bound by": fit.binding or "-",
-            "planned": _planned(fit),
-        }
-        for fit in pool_fits(routed.jobs, lambda job: runners.get(job.name))
-    ]
-    return tabulate(rows, headers="keys", disable_numparse=True)
-
-
-def _planned(fit: Fit) -> str:
-    """How many jobs of a pool are planned at once, marked where not as many fit."""
-    planned = fit.jobs[0].pool_settings.concurrency or 1
-    short = fit.per_node is not None and fit.per_node < planned
-    return f"{planned} (too many)" if short else str(planned)
+    return fit_table(pool_fits(routed.jobs, lambda job: runners.get(job.name)), options.format)
 
 
 def _seconds(text: str | None) -> int | None:

@@ -1,9 +1,17 @@
-"""The options of `cluster`, and those of them that other commands have too."""
+"""The options of `cluster`."""
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
+
+from gpu_pipeline.common_options import (
+    add_format,
+    add_input_arguments,
+    add_output,
+    add_quiet,
+    add_runner_arguments,
+)
+from gpu_pipeline.parser import Parser
 
 _TOPICS = {
     "runner": "the smallest runner settings that permit what the jobs ask for",
@@ -12,11 +20,9 @@ _TOPICS = {
 }
 
 
-def add_cluster_arguments(parser: argparse.ArgumentParser, *, root: Path) -> None:
+def add_cluster_arguments(parser: Parser, *, root: Path) -> None:
     """The options of `cluster`; `root` holds the default routing and templates."""
-    topics = parser.add_subparsers(dest="topic", metavar="TOPIC", required=True)
-    for name, text in _TOPICS.items():
-        topic = topics.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    for name, topic in parser.add_topics("topic", _TOPICS).items():
         add_input_arguments(topic, root=root)
         if name == "runner":
             topic.add_argument(
@@ -26,35 +32,9 @@ def add_cluster_arguments(parser: argparse.ArgumentParser, *, root: Path) -> Non
             topic.add_argument("--tags", metavar="A,B", help="only the runner with these tags")
         if name == "fit":
             add_runner_arguments(topic)
-
-
-def add_input_arguments(parser: argparse.ArgumentParser, *, root: Path) -> None:
-    """The options that name the inputs of every command; `root` holds the default ones."""
-    parser.add_argument(
-        "--routing", metavar="FILE", type=Path, default=root / "routing.toml",
-        help="default: the routing.toml beside generate_pipeline.py",
-    )  # fmt: skip
-    parser.add_argument(
-        "--templates", metavar="DIR", type=Path, default=root / "templates",
-        help="default: the templates beside generate_pipeline.py",
-    )  # fmt: skip
-
-
-def add_runner_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that name a runner's configuration, for `check` as well."""
-    parser.add_argument(
-        "--runner", metavar="FILE", type=Path,
-        help="the runner's config.toml, or the values.yaml of its Helm chart",
-    )  # fmt: skip
-    parser.add_argument("--runner-name", metavar="NAME", help="which of several [[runners]]")
-    parser.add_argument(
-        "--runner-tags", metavar="A,B", help="its tags, which a config.toml does not hold"
-    )
-    parser.add_argument(
-        "--runner-max-timeout",
-        metavar="TIME",
-        help="its maximum job timeout on the server: 12h, or in seconds",
-    )
+            add_format(topic, "json", "markdown")
+        add_output(topic)
+        add_quiet(topic)
 
 
 def split_tags(tags: str | None) -> tuple[str, ...]:

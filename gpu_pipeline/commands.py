@@ -6,48 +6,57 @@ import argparse
 import json
 from collections.abc import Mapping
 
-from gpu_pipeline.console import show
 from gpu_pipeline.contexts import parent_contexts
 from gpu_pipeline.errors import EXIT_OK, UsageError
 from gpu_pipeline.jobs import Job
-from gpu_pipeline.loading import Loaded, load
+from gpu_pipeline.loading import Loaded, load, refuse_input
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.outcomes import outcome_of
 from gpu_pipeline.queueing import queue_up
 from gpu_pipeline.reports import jobs as job_reports
 from gpu_pipeline.reports import rules as rule_reports
+from gpu_pipeline.results import deliver, output_of
 from gpu_pipeline.schema import routing_schema
 
 
 def run_preview(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Print the table of jobs, the matrix over all kinds of parent, or why a job runs or not."""
-    loaded = load(options, environment)
+    loaded = _load(options, environment)
     contexts = parent_contexts(loaded.routing) if options.all else [loaded.context]
     outcomes = [outcome_of(loaded.child(context), context) for context in contexts]
     if options.why:
-        show(rule_reports.why(_job(options.why, loaded), outcomes, options.format))
+        text = rule_reports.why(_job(options.why, loaded), outcomes, options.format)
     elif options.all:
-        show(rule_reports.matrix(outcomes, options.format))
+        text = rule_reports.matrix(outcomes, options.format)
     else:
         queue = queue_up(loaded.jobs, loaded.pipeline.queue)
-        show(job_reports.preview(queue, outcomes[0], loaded.pipeline, options.format))
+        text = job_reports.preview(queue, outcomes[0], loaded.pipeline, options.format)
+    deliver(text, options)
     return EXIT_OK
 
 
 def run_explain(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Print the values of one job and their origins."""
-    loaded = load(options, environment)
+    loaded = _load(options, environment)
     job = _job(options.job_name, loaded)
     queue = queue_up(loaded.jobs, loaded.pipeline.queue)
     group = next(each.group for each in queue if each.job.name == job.name)
-    show(job_reports.explain(job, group, options.format))
+    deliver(job_reports.explain(job, group, options.format), options)
     return EXIT_OK
 
 
-def run_schema(_options: argparse.Namespace, _environment: Mapping[str, str]) -> int:
+def run_schema(options: argparse.Namespace, _environment: Mapping[str, str]) -> int:
     """Print the JSON schema of routing.toml."""
-    show(json.dumps(routing_schema(), indent=2))
+    deliver(json.dumps(routing_schema(), indent=2), options)
     return EXIT_OK
+
+
+def _load(options: argparse.Namespace, environment: Mapping[str, str]) -> Loaded:
+    """Everything the options name, none of which `-o` may overwrite."""
+    output = output_of(options)
+    if output:
+        refuse_input(output, options)
+    return load(options, environment)
 
 
 def _job(name: str, loaded: Loaded) -> Job:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Callable
+from typing import Literal
 
 from gpu_pipeline.errors import OutputError
 
@@ -43,12 +45,31 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
+_asked = {"quiet": False}
+
+
+def hush(*, quiet: bool) -> None:
+    """Whether `tell` is silent from now on."""
+    _asked["quiet"] = quiet
+
+
+def tell(message: str) -> None:
+    """A line on stderr that is no error, unless --quiet."""
+    if not _asked["quiet"]:
+        say(message)
+
+
 def say(message: str) -> None:
     """A line on stderr. When nobody can read stderr there is nobody to tell."""
     if sys.stderr is None:
         return
+    text = printable(message)
+    if wants_colour("stderr"):
+        from gpu_pipeline.colours import painted
+
+        text = painted(text)
     try:
-        print(printable(message), file=sys.stderr, flush=True)
+        print(text, file=sys.stderr, flush=True)
     except OSError:
         _forget(sys.stderr.fileno())
 
@@ -72,9 +93,24 @@ def write_result(text: str) -> None:
         raise OutputError(f"stdout cannot be written ({error.strerror})") from None
 
 
-def show(text: str) -> None:
-    """A report on stdout, in printable characters."""
-    write_result(printable(text) + "\n")
+def show(text: str, *, paint: Callable[[str], str] | None = None) -> None:
+    """A report on stdout, in printable characters; `paint` puts colours on them."""
+    text = printable(text)
+    write_result((paint(text) if paint else text) + "\n")
+
+
+def wants_colour(stream: Literal["stdout", "stderr"]) -> bool:
+    """Whether whoever reads the stream sees colours and wants them.
+
+    NO_COLOR and FORCE_COLOR count when they are not empty (no-color.org, force-color.org), the
+    first one more.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    file = sys.stdout if stream == "stdout" else sys.stderr
+    return file is not None and file.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def _forget(descriptor: int) -> None:

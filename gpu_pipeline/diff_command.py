@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from gpu_pipeline.console import printable, show
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, RoutingError, UsageError
-from gpu_pipeline.files import display, files_below, read_bytes, resolved, write_atomically
+from gpu_pipeline.files import display, files_below, read_bytes, resolved
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.loading import LoadedRouting, load_routing, note, parse_routing, refuse_input
 from gpu_pipeline.names import did_you_mean
@@ -22,6 +21,7 @@ from gpu_pipeline.plan_diff import compare_plans
 from gpu_pipeline.problems import Problems
 from gpu_pipeline.queueing import queue_up
 from gpu_pipeline.reports.diff import diff as report
+from gpu_pipeline.results import deliver, output_of
 from gpu_pipeline.revisions import Snapshot, snapshot
 from gpu_pipeline.routing_diff import Side, diff_routings
 from gpu_pipeline.selection import select_jobs
@@ -40,9 +40,10 @@ class _Other:
 
 def run_diff(options: argparse.Namespace, _environment: Mapping[str, str]) -> int:
     """Print what moves; with --exit-code exit 1 if anything does."""
-    if options.output:
+    output = output_of(options)
+    if output:
         others = [Path(options.other)] if _is_file(options.other) else []
-        refuse_input(options.output, options, *others)
+        refuse_input(output, options, *others)
     after = load_routing(options.routing, options.templates)
     with _other(options) as other:
         if other.routed is None:
@@ -53,11 +54,7 @@ def run_diff(options: argparse.Namespace, _environment: Mapping[str, str]) -> in
         new = _side(display(options.routing), after, options.globs)
         found = diff_routings(old, new, templates=other.templates)
         plans = compare_plans(_plan(old) if other.routed else None, _plan(new))
-    text = report(found, plans, options.format)
-    if options.output:
-        write_atomically(options.output, printable(text) + "\n")
-    else:
-        show(text)
+    deliver(report(found, plans, options.format), options)
     return EXIT_DIFFERS if options.exit_code and not found.is_empty else EXIT_OK
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 UNITS = {
@@ -39,6 +40,7 @@ def parse_duration(text: str) -> int:
     return int(seconds)
 
 
+@functools.lru_cache(maxsize=1024)  # thousands of jobs have the same few durations
 def seconds_in(text: str) -> float | None:
     """The number of seconds, more than 0, that GitLab reads, or None if `text` is no duration.
 

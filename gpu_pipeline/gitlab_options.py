@@ -3,45 +3,30 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from gpu_pipeline.cluster_options import add_input_arguments
+from gpu_pipeline.common_options import (
+    add_format,
+    add_input_arguments,
+    add_output,
+    add_parent,
+    add_quiet,
+    add_variables,
+)
 from gpu_pipeline.gitlab_run_options import add_history, add_verify, add_watch
 from gpu_pipeline.option_types import a_count, seconds
-
-_PROGRAM = "generate_pipeline.py gitlab"
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Topic:
-    """One topic: its line of help, lines that show its use, and what adds its own options."""
-
-    text: str
-    examples: tuple[str, ...]
-    add: Callable[[argparse.ArgumentParser, Path], None]
+from gpu_pipeline.parser import Parser
 
 
-def add_gitlab_arguments(parser: argparse.ArgumentParser, *, root: Path) -> None:
+def add_gitlab_arguments(parser: Parser, *, root: Path) -> None:
     """The options of `gitlab`; `root` holds the default routing, templates and parent pipeline."""
-    topics = parser.add_subparsers(dest="topic", metavar="TOPIC", required=True)
-    for name, topic in _TOPICS.items():
-        lines = (f"  {_PROGRAM} {name} {example}".rstrip() for example in topic.examples)
-        added = topics.add_parser(
-            name,
-            help=topic.text,
-            description=topic.text[0].upper() + topic.text[1:] + ".",
-            epilog="\n".join(["examples:", *lines, "", _EPILOG]),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        topic.add(added, root)
-        _add_connection(added)
-
-
-_EPILOG = """\
-The token is GITLAB_TOKEN, or --token-file, or python-gitlab's configuration file; in a CI job the
-server and the project are the job's own. docs/gitlab.md says what the token must be allowed."""
+    texts = {name: text for name, (text, _) in _TOPICS.items()}
+    for name, topic in parser.add_topics("topic", texts).items():
+        _, add = _TOPICS[name]
+        add(topic, root)
+        add_quiet(topic)
+        _add_connection(topic)
 
 
 def _add_connection(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +47,6 @@ def _add_connection(parser: argparse.ArgumentParser) -> None:
         "--deadline", metavar="SECONDS", type=seconds, default=60.0,
         help="for one request with all its repeats; default: 60",
     )  # fmt: skip
-    group.add_argument("--quiet", action="store_true", help="say nothing but errors on stderr")
 
 
 def _add_routing(parser: argparse.ArgumentParser, root: Path) -> None:
@@ -71,48 +55,34 @@ def _add_routing(parser: argparse.ArgumentParser, root: Path) -> None:
     parser.set_defaults(globs=None, source=None, branch=None, variables=[])
 
 
-def _add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
-    parser.add_argument(
-        "--format", choices=("text", *formats), default="text", help="default: text"
-    )
-
-
-def _add_parent(parser: argparse.ArgumentParser, root: Path) -> None:
-    parser.add_argument(
-        "--parent", metavar="FILE", type=Path, default=root / ".gitlab-ci.yml",
-        help="the parent pipeline; default: .gitlab-ci.yml beside generate_pipeline.py",
-    )  # fmt: skip
-
-
 def _add_doctor(parser: argparse.ArgumentParser, root: Path) -> None:
     _add_routing(parser, root)
-    _add_parent(parser, root)
+    add_parent(parser, default=root / ".gitlab-ci.yml")
     parser.add_argument(
         "--ref", metavar="NAME", help="the schedule's branch; default: the project's"
     )
     parser.add_argument(
         "--schedule", metavar="TEXT", help="only the schedule with this description or id"
     )
-    _add_format(parser, "json")
+    add_format(parser, "json")
+    add_output(parser)
 
 
 def _add_lint(parser: argparse.ArgumentParser, root: Path) -> None:
     _add_routing(parser, root)
-    _add_parent(parser, root)
+    add_parent(parser, default=root / ".gitlab-ci.yml")
     parser.add_argument(
         "--child", metavar="FILE", type=Path, help="a child that was rendered; default: render it"
     )
-    _add_format(parser, "json")
+    add_format(parser, "json")
+    add_output(parser)
 
 
 def _add_trigger(parser: argparse.ArgumentParser, _root: Path) -> None:
     parser.add_argument(
         "--ref", metavar="NAME", help="branch or tag; default: the project's default"
     )
-    parser.add_argument(
-        "--var", metavar="NAME=VALUE", action="append", default=[], dest="variables",
-        help="a pipeline variable, such as TRAIN_JOBS='hyperopt-*'; repeatable",
-    )  # fmt: skip
+    add_variables(parser, "a pipeline variable, such as TRAIN_JOBS='hyperopt-*'; repeatable")
     parser.add_argument(
         "--no-variables", action="store_true",
         help="send no variable at all, for a project that lets nobody set any",
@@ -136,7 +106,7 @@ def _add_trigger(parser: argparse.ArgumentParser, _root: Path) -> None:
         "--interval", metavar="SECONDS", type=seconds, default=15.0,
         help="between two looks at the pipeline; default: 15",
     )  # fmt: skip
-    _add_format(parser, "json")
+    add_format(parser, "json")
 
 
 def _add_schedule(parser: argparse.ArgumentParser, _root: Path) -> None:
@@ -154,10 +124,7 @@ def _add_schedule(parser: argparse.ArgumentParser, _root: Path) -> None:
         "--timezone", metavar="NAME", default="UTC", help="such as Europe/Paris; default: UTC"
     )
     parser.add_argument("--ref", metavar="NAME", help="branch; default: the project's default")
-    parser.add_argument(
-        "--var", metavar="NAME=VALUE", action="append", default=[], dest="variables",
-        help="a further variable next to TRAIN_VALIDATE=true; repeatable",
-    )  # fmt: skip
+    add_variables(parser, "a further variable next to TRAIN_VALIDATE=true; repeatable")
     parser.add_argument("--inactive", action="store_true", help="keep it, but do not run it")
     parser.add_argument(
         "--dry-run", action="store_true", help="say what would change, change nothing"
@@ -179,45 +146,37 @@ def _add_note(parser: argparse.ArgumentParser, _root: Path) -> None:
     )  # fmt: skip
 
 
-_TOPICS = {
-    "doctor": _Topic(
-        text="say before the night whether project, schedule and runners are ready",
-        examples=("", "--ref main --format json"),
-        add=_add_doctor,
+_TOPICS: Mapping[str, tuple[str, Callable[[argparse.ArgumentParser, Path], None]]] = {
+    "doctor": (
+        "say before the night whether project, schedule and runners are ready",
+        _add_doctor,
     ),
-    "lint": _Topic(
-        text="let GitLab itself read the child and the parent pipeline",
-        examples=("", "--child child-pipeline.yml"),
-        add=_add_lint,
+    "lint": (
+        "let GitLab itself read the child and the parent pipeline",
+        _add_lint,
     ),
-    "trigger": _Topic(
-        text="start a pipeline, once, whatever the network does",
-        examples=("--ref main --wait", "--play 'hyperopt-dqn'", "--var TRAIN_JOBS='*-tft'"),
-        add=_add_trigger,
+    "trigger": (
+        "start a pipeline, once, whatever the network does",
+        _add_trigger,
     ),
-    "watch": _Topic(
-        text="follow a pipeline and its children",
-        examples=("4711", "4711 --durations durations.json --timeout 43200"),
-        add=add_watch,
+    "watch": (
+        "follow a pipeline and its children",
+        add_watch,
     ),
-    "verify": _Topic(
-        text="prove what a pipeline did: pool, resources, GPU, epochs, outcome",
-        examples=("4711 --child child-pipeline.yml", "4711 --strict --junit verdicts.xml"),
-        add=add_verify,
+    "verify": (
+        "prove what a pipeline did: pool, resources, GPU, epochs, outcome",
+        add_verify,
     ),
-    "schedule": _Topic(
-        text="create or correct the nightly schedule",
-        examples=("--cron '0 2 * * *' --timezone Europe/Paris", "--dry-run"),
-        add=_add_schedule,
+    "schedule": (
+        "create or correct the nightly schedule",
+        _add_schedule,
     ),
-    "history": _Topic(
-        text="measure how long the jobs of past pipelines took",
-        examples=("", "-o durations.json --ref main"),
-        add=add_history,
+    "history": (
+        "measure how long the jobs of past pipelines took",
+        add_history,
     ),
-    "note": _Topic(
-        text="post Markdown as the one note of its name on a merge request, or update it",
-        examples=("--body-file diff.md --body-file check.md", "--merge-request 12 --body-file -"),
-        add=_add_note,
+    "note": (
+        "post Markdown as the one note of its name on a merge request, or update it",
+        _add_note,
     ),
 }

@@ -5,7 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gpu_pipeline.cluster_options import add_input_arguments
+from gpu_pipeline.common_options import (
+    add_durations,
+    add_format,
+    add_input_arguments,
+    add_job,
+    add_output,
+)
 from gpu_pipeline.option_types import a_count, seconds
 
 _MOST_AT_ONCE = 8  # connections that a command opens to the server, at most
@@ -19,11 +25,9 @@ def add_verify(parser: argparse.ArgumentParser, root: Path) -> None:
         "--child", metavar="FILE", type=Path,
         help="the child that was rendered; default: what the routing renders for such a parent",
     )  # fmt: skip
-    _add_job(parser)
-    parser.add_argument(
-        "--format", choices=("text", "json", "markdown", "junit"), default="text",
-        help="default: text",
-    )  # fmt: skip
+    add_job(parser, also="")
+    add_format(parser, "json", "markdown", "junit")
+    add_output(parser)
     parser.add_argument(
         "--junit", metavar="FILE", type=Path, help="also write JUnit XML, which GitLab shows"
     )
@@ -38,10 +42,7 @@ def add_watch(parser: argparse.ArgumentParser, root: Path) -> None:
     """The options of `watch`; `root` holds the default routing and templates."""
     _add_pipeline(parser, "the parent pipeline, or a child")
     add_input_arguments(parser, root=root)
-    parser.add_argument(
-        "--durations", metavar="FILE", type=Path,
-        help="what `gitlab history` measured; default: what the routing expects",
-    )  # fmt: skip
+    add_durations(parser)
     parser.add_argument(
         "--interval", metavar="SECONDS", type=seconds, default=10.0,
         help="between two looks at the pipeline; default: 10",
@@ -76,13 +77,6 @@ def add_history(parser: argparse.ArgumentParser, root: Path) -> None:
 
 def _add_pipeline(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("pipeline", metavar="PIPELINE", type=a_count, help=f"id of {what}")
-
-
-def _add_job(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--job", metavar="GLOB", action="append", default=[], dest="globs",
-        help="only jobs whose name matches; repeatable",
-    )  # fmt: skip
 
 
 def _add_parallel(parser: argparse.ArgumentParser) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
@@ -30,6 +29,8 @@ RESERVED = set(
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A sentence tail naming the nearest known word, or all known ones if they are few."""
+    import difflib  # only mistakes need it
+
     choices = sorted(known)
     # Comparing with thousands of names, for each of thousands of mistakes, would take minutes.
     likely = [each for each in choices if each[:1] == word[:1]] if len(choices) > 200 else choices

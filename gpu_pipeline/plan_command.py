@@ -9,9 +9,8 @@ from pathlib import Path
 
 from gpu_pipeline.checks.finding import Severity
 from gpu_pipeline.checks.fit import check_fit
-from gpu_pipeline.console import printable, show
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, RoutingError, UsageError
-from gpu_pipeline.files import display, resolved, write_atomically
+from gpu_pipeline.files import display, resolved
 from gpu_pipeline.loading import LoadedRouting, parse_routing, refuse_input
 from gpu_pipeline.plan.measured import compare_jobs, compare_runs
 from gpu_pipeline.plan.patch import routing_edits
@@ -26,6 +25,7 @@ from gpu_pipeline.reports import plan as reports
 from gpu_pipeline.reports import plan_others
 from gpu_pipeline.reports.plan_data import plan_json
 from gpu_pipeline.reports.suggestions import Proposal, Proposals, step_text, suggestions
+from gpu_pipeline.results import deliver, output_of
 from gpu_pipeline.toml_lines import Path as KeyPath
 
 _NEAR = 1e-6
@@ -37,17 +37,13 @@ def run_plan(options: argparse.Namespace, environment: Mapping[str, str]) -> int
         raise UsageError("--measured needs --durations FILE, which `gitlab history` writes")
     if options.format == "html" and (options.sweep or options.suggest or options.measured):
         raise UsageError("--format html shows a plan, alone or --against another")
-    output = None if options.output is None or str(options.output) == "-" else options.output
+    output = output_of(options)
     if output:
         others = [options.against, options.durations, options.runner]
         refuse_input(output, options, *(path for path in others if path))
     planner = Planner(options, environment)
     plan = planner.plan(planner.loaded)
-    text = _report(planner, plan, options)
-    if output:
-        write_atomically(output, printable(text).rstrip("\n") + "\n")
-    else:
-        show(text)
+    deliver(_report(planner, plan, options), options)
     return EXIT_OK if plan.is_sound else EXIT_DIFFERS
 
 

@@ -6,6 +6,7 @@ a text without any digit as zero.
 
 from __future__ import annotations
 
+import functools
 import re
 from decimal import Decimal, localcontext
 
@@ -30,6 +31,7 @@ class QuantityError(ValueError):
     """The text is not a Kubernetes quantity."""
 
 
+@functools.lru_cache(maxsize=1024)  # thousands of jobs ask for the same few amounts
 def parse_quantity(text: str) -> Decimal:
     """The exact value of a quantity: cores for CPU, bytes for memory.
 

@@ -6,7 +6,7 @@ import functools
 import shlex
 import traceback
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -28,9 +28,10 @@ def render(child: Child, templates: Path) -> str:
     Raises TemplateError, with the template and line, for a mistake in a template.
     """
     written: Counter[str] = Counter()
-    environment = _environment(templates, written)
+    loader = _Loader(templates)
+    environment = _environment(loader, written)
     try:
-        _refuse_dropped_text(environment, templates)
+        _refuse_dropped_text(loader.parse_all(environment), templates.name)
         text = environment.get_template(ROOT).render(child=child)
     except TemplateError:
         raise
@@ -42,21 +43,46 @@ def render(child: Child, templates: Path) -> str:
     return text
 
 
-def _refuse_dropped_text(environment: jinja2.Environment, templates: Path) -> None:
+class _Loader(jinja2.FileSystemLoader):
+    """Makes templates of the trees that were examined, so that each file is parsed once."""
+
+    def __init__(self, templates: Path) -> None:
+        super().__init__(templates)
+        self._folder = templates
+        self._trees: dict[str, nodes.Template] = {}
+
+    def parse_all(self, environment: jinja2.Environment) -> Mapping[str, nodes.Template]:
+        """The trees of all templates by name. Raises TemplateError for one that is no text."""
+        for name in environment.list_templates(filter_func=lambda name: name.endswith(SUFFIX)):
+            path = self._folder / name
+            if not path.is_file():  # a folder, a pipe or a broken link; who uses it will be told
+                continue
+            try:
+                text = path.read_text(encoding="utf-8")
+                self._trees[name] = environment.parse(text, name, str(path))
+            except UnicodeDecodeError:
+                raise TemplateError(f"{self._folder.name}/{name}: is not UTF-8") from None
+            except OSError as error:
+                raise TemplateError(
+                    f"{self._folder.name}/{name}: cannot be read ({error.strerror})"
+                ) from None
+        return self._trees
+
+    def load(
+        self,
+        environment: jinja2.Environment,
+        name: str,
+        globals: MutableMapping[str, Any] | None = None,
+    ) -> jinja2.Template:
+        """The template of that name; one that is not among the trees is read as usual."""
+        if name not in self._trees:
+            return super().load(environment, name, globals)
+        code = environment.compile(self._trees[name], name, str(self._folder / name))
+        return environment.template_class.from_code(environment, code, globals or {})
+
+
+def _refuse_dropped_text(trees: Mapping[str, nodes.Template], folder: str) -> None:
     """Jinja drops whatever a template that extends another has outside the other's blocks."""
-    trees: dict[str, nodes.Template] = {}
-    for name in environment.list_templates(filter_func=lambda name: name.endswith(SUFFIX)):
-        path = templates / name
-        if not path.is_file():  # a folder, a pipe or a broken link; who uses it will be told
-            continue
-        try:
-            trees[name] = environment.parse(path.read_text(encoding="utf-8"), name, str(path))
-        except UnicodeDecodeError:
-            raise TemplateError(f"{templates.name}/{name}: is not UTF-8") from None
-        except OSError as error:
-            raise TemplateError(
-                f"{templates.name}/{name}: cannot be read ({error.strerror})"
-            ) from None
     for name, tree in trees.items():
         extends = next((node for node in tree.body if isinstance(node, nodes.Extends)), None)
         if extends is None:
@@ -64,12 +90,12 @@ def _refuse_dropped_text(environment: jinja2.Environment, templates: Path) -> No
         for node in tree.body:
             if isinstance(node, nodes.Output) and not _is_blank(node):
                 raise TemplateError(
-                    f"{templates.name}/{name}:{_first_text_line(node)}: this stands outside a "
+                    f"{folder}/{name}:{_first_text_line(node)}: this stands outside a "
                     "block, so it would be dropped; put it into a block such as script or extra"
                 )
         parent = extends.template.value if isinstance(extends.template, nodes.Const) else None
-        if parent in trees:
-            _check_blocks(tree, trees[parent], f"{templates.name}/{name}", parent)
+        if isinstance(parent, str) and parent in trees:
+            _check_blocks(tree, trees[parent], f"{folder}/{name}", parent)
 
 
 def _check_blocks(
@@ -139,10 +165,10 @@ def _field_names(kind: Hashable) -> frozenset[str]:
     return frozenset(field.name for field in fields(cast("type[Any]", kind)))
 
 
-def _environment(templates: Path, written: Counter[str]) -> jinja2.Environment:
+def _environment(loader: jinja2.BaseLoader, written: Counter[str]) -> jinja2.Environment:
     """An environment whose quoting filters note in `written` every text that passes through."""
     environment = _Environment(
-        loader=jinja2.FileSystemLoader(templates),
+        loader=loader,
         undefined=_Undefined,
         trim_blocks=True,
         lstrip_blocks=True,

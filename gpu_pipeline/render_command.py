@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from gpu_pipeline.loading import Loaded, load, note, refuse_input
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.outcomes import Outcome, outcome_of
 from gpu_pipeline.render import render
-from gpu_pipeline.reports import rules as rule_reports
 from gpu_pipeline.words import count
 
 
@@ -70,6 +68,8 @@ def _child_to_render(
                 "project sets it, jobs cannot pull their image",
             )
         return child
+    from gpu_pipeline.reports import rules as rule_reports
+
     for found in check_captured(loaded.jobs, outcome):
         note(options, str(found))
     reason = rule_reports.why_empty(outcome, loaded.jobs)
@@ -100,6 +100,8 @@ def _compare(options: argparse.Namespace, path: Path | None, text: str, context:
         f"{display(path)} differs from what a parent pipeline from {context.source}{branch} gets "
         "now; give --check the options it was rendered with",
     )
+    import difflib
+
     difference = difflib.unified_diff(
         old.decode("utf-8", "replace").splitlines(),
         text.splitlines(),

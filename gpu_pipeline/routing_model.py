@@ -26,7 +26,8 @@ _MAX_CORES = 512
 class Table(BaseModel):
     """A closed table: no unknown keys, no conversions, no changes after loading."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    # Deferred: reading a file builds one validator, that of Routing, and not one for each class.
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
     required: ClassVar[tuple[str, ...]] = ()
 
 

@@ -28,10 +28,8 @@ _MAPPING = "tag:yaml.org,2002:map"
 _SEQUENCE = "tag:yaml.org,2002:seq"
 _SINGLE_QUOTED = re.compile(r"[ -&(-~]*")  # printable ASCII without the apostrophe
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
-# Everything but printable characters that are neither quote nor backslash, line separators, BOM.
-_TO_ESCAPE = re.compile(
-    r'["\\]|[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]'
-)
+# Quote and backslash, control characters, line separators, surrogates, BOM, what is no character.
+_TO_ESCAPE = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]')
 
 
 class YamlError(ValueError):

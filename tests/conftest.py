@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from gpu_pipeline import cli, loading
+from gpu_pipeline import cli, console, loading
 
 ROOT = Path(__file__).resolve().parent.parent
 # The routing, templates and parent pipeline as they were shipped. A team edits its own; what the
@@ -41,6 +41,9 @@ def _outside_ci(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "REGISTRY",
     ):
         monkeypatch.delenv(name, raising=False)
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setitem(console._asked, "quiet", False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cli, "ROOT", REFERENCE)
     asked = loading._git_branch

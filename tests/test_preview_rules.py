@@ -42,7 +42,7 @@ def test_the_matrix_as_text_and_markdown(run: Callable[..., Result]) -> None:
     assert row.split()[1:] == ["button", "-", "runs", "-", "button", "button", "-", "-"]
     total = next(line for line in text.splitlines() if line.startswith("total: runs"))
     assert total.split()[2:] == ["0", "0", "19", "0", "0", "0", "0", "0"]
-    assert max(map(len, text.splitlines())) <= 120
+    assert max(map(len, text.splitlines())) <= 80
     markdown = run("preview", "--all", "--format", "markdown").out
     cells = next(line for line in markdown.splitlines() if line.startswith("| hyperopt-kan"))
     assert [cell.strip() for cell in cells.strip("|").split("|")][1:] == row.split()[1:]

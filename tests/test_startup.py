@@ -9,7 +9,7 @@ import pytest
 
 from .conftest import ROOT
 
-SLOW = {"gitlab", "jinja2", "pydantic", "re2", "requests", "rich", "tabulate", "yaml"}
+SLOW = {"gitlab", "jinja2", "pydantic", "re2", "requests", "rich", "shtab", "tabulate", "yaml"}
 LOADED = {"pydantic", "re2", "tabulate", "yaml"}  # what reads and shows a routing
 SHOW_MODULES = """\
 import sys
@@ -29,7 +29,10 @@ finally:
         (["diff", "--help"], set()),
         (["plan", "--help"], set()),
         (["gitlab", "trigger", "--help"], set()),
+        (["--version"], set()),
+        (["completion", "bash"], {"shtab"}),
         (["eval", '"a" == "a"'], {"re2"}),
+        (["-o", "-"], {"jinja2", "pydantic", "re2", "yaml"}),
         (["preview"], LOADED),
         (["cluster", "fit"], LOADED),
         (["plan"], LOADED),
@@ -44,3 +47,33 @@ def test_a_command_loads_only_what_it_needs(arguments: list[str], needed: set[st
     )  # fmt: skip
     assert done.stdout
     assert set(done.stderr.split()) & SLOW <= needed
+
+
+def test_rendering_loads_no_reports_no_runner_and_no_other_commands_options() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SHOW_MODULES, "-o", "-", "--source", "web"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    loaded = set(done.stderr.split())
+    assert "gpu_pipeline.render" in loaded
+    assert not [name for name in loaded if name.startswith("gpu_pipeline.reports")]
+    assert not loaded & {
+        "difflib",
+        "gpu_pipeline.cluster.runner_config",
+        "gpu_pipeline.diff_options",
+        "gpu_pipeline.gitlab_options",
+        "gpu_pipeline.plan_options",
+    }
+
+
+def test_reading_a_routing_builds_the_validator_of_the_whole_file_only() -> None:
+    code = (
+        "from pathlib import Path; from gpu_pipeline import routing_model as model\n"
+        "from gpu_pipeline.routing import read_routing\n"
+        "read_routing(Path('routing.toml').read_bytes(), 'routing.toml')\n"
+        "print(model.Routing.__pydantic_complete__, model.Pool.__pydantic_complete__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["True", "False"]

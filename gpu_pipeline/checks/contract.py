@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.cluster.emitted import Emission
-from gpu_pipeline.cluster.runner_config import Runner, RunnerFile
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.routing_model import Pool
 from gpu_pipeline.words import count
+
+if TYPE_CHECKING:  # rendering needs the words below and never a runner's configuration
+    from gpu_pipeline.cluster.runner_config import Runner, RunnerFile
 
 
 @dataclass(frozen=True, kw_only=True)

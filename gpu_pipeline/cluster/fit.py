@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from gpu_pipeline.child import runner_variables
-from gpu_pipeline.cluster.runner_config import Runner
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.quantity import QuantityError, parse_quantity
 from gpu_pipeline.routing_model import Pool, Resources
 
+if TYPE_CHECKING:  # rendering looks at sizes and never at a runner's configuration
+    from gpu_pipeline.cluster.runner_config import Runner
+
 RESOURCES = ("cpu", "memory", "ephemeral_storage")
 Amounts = Mapping[str, Decimal]
-RunnerOf = Callable[[Job], Runner | None]
+RunnerOf = Callable[[Job], "Runner | None"]
 """The runner that takes a job, as far as its configuration is known."""
 
 

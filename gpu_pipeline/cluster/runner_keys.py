@@ -7,6 +7,7 @@ variable), common/config.go (keys, defaults, environment variables), docs/execut
 from __future__ import annotations
 
 import enum
+import functools
 import re
 from dataclasses import dataclass
 
@@ -86,6 +87,7 @@ def is_for_the_runner(name: str) -> bool:
     return name.startswith("KUBERNETES_") and not _NOT_OURS.fullmatch(name)
 
 
+@functools.lru_cache(maxsize=1024)  # thousands of jobs use the same few names
 def permission_for(name: str) -> Permission | None:
     """What permits the variable `name`; None when the runner reads no such variable."""
     found = _NAMED.get(name)

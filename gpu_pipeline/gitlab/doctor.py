@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpu_pipeline.ci_file import CiFile, parse_ci_file
-from gpu_pipeline.console import show
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
 from gpu_pipeline.files import display, read_bytes
 from gpu_pipeline.gitlab.checkups.files import check_files
@@ -26,6 +25,7 @@ from gpu_pipeline.gitlab.checkups.variables import check_variables
 from gpu_pipeline.gitlab.connection import connect
 from gpu_pipeline.loading import load_routing
 from gpu_pipeline.reports.doctor import doctor
+from gpu_pipeline.results import deliver
 from gpu_pipeline.yaml_text import YamlError
 
 
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
         *check_schedules(case, options.schedule, now),
         *check_files(case, options.parent, options.routing),
     ]
-    show(doctor(lines, options.format))
+    deliver(doctor(lines, options.format), options)
     return EXIT_DIFFERS if any(line.level is Level.ERROR for line in lines) else EXIT_OK
 
 

@@ -31,7 +31,7 @@ from gpu_pipeline.gitlab.pipelines import CHILD_SOURCE
 from gpu_pipeline.gitlab.ran import printed_route
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.loading import load_routing, note
-from gpu_pipeline.reports.jobs import table
+from gpu_pipeline.reports.layout import table
 from gpu_pipeline.words import count
 
 _ENDED = ("success", "failed", "canceled", "skipped")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from gpu_pipeline.console import say
+from gpu_pipeline.console import tell
 from gpu_pipeline.files import display, read_bytes, write_atomically
 from gpu_pipeline.gitlab.measured import PastRun
 
@@ -40,10 +40,10 @@ class Cache:
         try:
             file = _File.model_validate_json(read_bytes(self._path, "-o"))
         except ValidationError:
-            say(f"note: {display(self._path)} cannot be read and is begun anew")
+            tell(f"note: {display(self._path)} cannot be read and is begun anew")
             return ()
         if (file.server, file.project, file.names) != (self._server, self._project, self._names):
-            say(f"note: {display(self._path)} is of another project or routing and is begun anew")
+            tell(f"note: {display(self._path)} is of another project or routing and is begun anew")
             return ()
         return file.runs
 

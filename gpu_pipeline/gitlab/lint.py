@@ -15,7 +15,6 @@ from pathlib import Path
 
 from gpu_pipeline.child import Child
 from gpu_pipeline.ci_file import CiFile, parse_ci_file
-from gpu_pipeline.console import show
 from gpu_pipeline.context import Context
 from gpu_pipeline.contexts import parent_contexts
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, NothingToRunError, UsageError
@@ -25,6 +24,7 @@ from gpu_pipeline.gitlab.lint_places import sources_of, spot_of
 from gpu_pipeline.loading import Loaded, load
 from gpu_pipeline.outcomes import outcome_of
 from gpu_pipeline.render import render
+from gpu_pipeline.results import deliver
 from gpu_pipeline.words import count
 from gpu_pipeline.yaml_text import YamlError
 
@@ -72,10 +72,11 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     found = _lint(connection, text, name, sources)
     found += _lint(connection, parent, display(options.parent), lambda *_: ())
     if options.format == "json":
-        show(json.dumps([asdict(each) for each in found], indent=2, ensure_ascii=False))
+        report = json.dumps([asdict(each) for each in found], indent=2, ensure_ascii=False)
     else:
         rendered = f" (rendered for: {context.name})" if options.child is None else ""
-        show("\n".join([*map(str, found), _summary(found, f"{name}{rendered}", options.parent)]))
+        report = "\n".join([*map(str, found), _summary(found, f"{name}{rendered}", options.parent)])
+    deliver(report, options)
     return EXIT_DIFFERS if any(each.severity == "error" for each in found) else EXIT_OK
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from gitlab.exceptions import GitlabUpdateError
 from gitlab.v4.objects import ProjectMergeRequest, ProjectMergeRequestNote
 
-from gpu_pipeline.console import masked, say, show
+from gpu_pipeline.console import masked, show, tell
 from gpu_pipeline.errors import EXIT_OK, AnswerLostError, GitLabError, UsageError
 from gpu_pipeline.files import read_bytes
 from gpu_pipeline.gitlab.connection import Connection, connect
@@ -138,7 +138,7 @@ def _create(
             assert isinstance(made, ProjectMergeRequestNote)  # noqa: S101 its manager leaves it open
             return made
         except AnswerLostError as lost:
-            say(f"{lost}; looking whether the note was written")
+            tell(f"{lost}; looking whether the note was written")
             return _recover(request, mark, patience)
 
 

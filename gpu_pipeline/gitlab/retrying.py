@@ -17,7 +17,7 @@ import requests
 import urllib3
 from requests.exceptions import ChunkedEncodingError, ConnectTimeout, SSLError
 
-from gpu_pipeline.console import say
+from gpu_pipeline.console import tell
 from gpu_pipeline.errors import AnswerLostError, GitLabError
 
 _BUSY = 429
@@ -141,7 +141,7 @@ class _Effort:
                 f"{wish}; --deadline gives it longer"
             )
         if seconds >= _WORTH_SAYING:
-            say(f"waiting {seconds:.0f} s before {self.what} is asked again: {reason}")
+            tell(f"waiting {seconds:.0f} s before {self.what} is asked again: {reason}")
         self._clock.sleep(seconds)
         self.tries += 1
 

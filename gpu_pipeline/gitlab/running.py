@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from gitlab.exceptions import GitlabError
 from gitlab.v4.objects import ProjectPipeline
 
-from gpu_pipeline.console import say
+from gpu_pipeline.console import tell
 from gpu_pipeline.errors import AnswerLostError, GitLabError, UsageError
 from gpu_pipeline.gitlab.connection import Connection
 from gpu_pipeline.gitlab.refusals import status_of
@@ -148,9 +148,9 @@ def play(
             if job.status == "manual":
                 _play_one(connection, job)
             elif job.status == "created":
-                say(f"{job.name} cannot be played: what it needs has not run")
+                tell(f"{job.name} cannot be played: what it needs has not run")
             else:
-                say(f"{job.name} is {job.status} already")
+                tell(f"{job.name} is {job.status} already")
         return [each for each in chosen if each.status != "created"]
     raise GitLabError(
         f"no job to play appeared within {patience.timeout:g} s; pipeline {pipeline.id} goes on: "
@@ -178,7 +178,7 @@ def _looks(
             family = family_of(connection, pipeline)
         if str(family) != said:
             said = str(family)
-            say(said)
+            tell(said)
         yield family
         if patience.clock.now() + patience.interval > end:
             return
@@ -213,4 +213,4 @@ def _play_one(connection: Connection, job: JobState) -> None:
             if status_of(error) != 400 or jobs.get(job.id).status == "manual":
                 raise
             # Somebody else was faster.
-    say(f"played {job.name}")
+    tell(f"played {job.name}")

@@ -13,7 +13,7 @@ from gitlab.exceptions import GitlabCreateError
 from gitlab.v4.objects import ProjectPipelineSchedule
 
 from gpu_pipeline.assignments import assignments
-from gpu_pipeline.console import say, show
+from gpu_pipeline.console import show, tell
 from gpu_pipeline.errors import EXIT_OK, AnswerLostError, GitLabError, UsageError
 from gpu_pipeline.gitlab import cron
 from gpu_pipeline.gitlab.connection import Connection, connect
@@ -103,7 +103,7 @@ def _create(
         try:
             made = connection.project.pipelineschedules.create(data)
         except AnswerLostError as lost:
-            say(f"{lost}; looking whether the schedule was created")
+            tell(f"{lost}; looking whether the schedule was created")
             made = _recover(connection, wanted.description, clock, options.deadline)
     assert isinstance(made, ProjectPipelineSchedule)  # noqa: S101 left open by its manager's type
     _update(connection, made, wanted, dry=False)
@@ -162,7 +162,7 @@ def _update(
     if further:
         lines.append(f"  left as they are: {', '.join(further)}")
     if now.owner and now.owner.get("state", "active") != "active":
-        say(f"warning: {what} belongs to {_owner(now)}, who is not active: it does not run")
+        tell(f"warning: {what} belongs to {_owner(now)}, who is not active: it does not run")
     if not changes and values.items() >= wanted.variables.items():
         return [f"{what} is as it should be", *lines]
     return [f"{what} {'would be ' if dry else ''}changed", *lines]
@@ -210,7 +210,7 @@ def _warn_of_others(
             if {"key": TRAIN_VALIDATE, "value": "true"} in [
                 {"key": each["key"], "value": each["value"]} for each in variables
             ]:
-                say(
+                tell(
                     f'warning: schedule {other.id} "{other.description}" trains as well; each of '
                     "them pays for its GPUs"
                 )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from gitlab.exceptions import GitlabCreateError, GitlabError
 from gitlab.v4.objects import ProjectPipeline
 
-from gpu_pipeline.console import say
+from gpu_pipeline.console import tell
 from gpu_pipeline.errors import AnswerLostError, GitLabError
 from gpu_pipeline.gitlab.connection import Connection
 from gpu_pipeline.gitlab.refusals import message_of, status_of
@@ -57,7 +57,7 @@ def start_pipeline(connection: Connection, start: Start, *, resume: bool, clock:
     try:
         return Started(pipeline=_create(connection, start.ref, variables), is_new=True)
     except AnswerLostError as lost:
-        say(f"{lost}; looking whether the pipeline was started")
+        tell(f"{lost}; looking whether the pipeline was started")
         with connection.asking("looking for the pipeline", role="Reporter"):
             return Started(pipeline=_recover(connection, start, after, clock), is_new=True)
 
@@ -131,7 +131,7 @@ def _recover(connection: Connection, start: Start, after: int, clock: Time) -> P
             else _only_new(connection, start.ref, after)
         )
         if found is not None:
-            say(f"pipeline {found.id} was started")
+            tell(f"pipeline {found.id} was started")
             return found
         if clock.now() + _PAUSE > end:
             break

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 
 from gpu_pipeline.assignments import assignments
-from gpu_pipeline.console import say, show
+from gpu_pipeline.console import show, tell
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
 from gpu_pipeline.gitlab.connection import Connection, connect
 from gpu_pipeline.gitlab.retrying import Time
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     clock = Time()
     started = start_pipeline(connection, start, resume=bool(options.run_id), clock=clock)
     if not started.is_new:
-        say(f"{RUN_ID}={start.run_id} was started before; no further pipeline is started")
+        tell(f"{RUN_ID}={start.run_id} was started before; no further pipeline is started")
     played: Sequence[JobState] = []
     family = None
     patience = Patience(timeout=options.timeout, interval=options.interval, clock=clock)
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
         if options.wait:
             family, played = wait_for_end(connection, pipeline, patience, played)
     except KeyboardInterrupt:
-        say(f"pipeline {pipeline.id} goes on: {pipeline.web_url}")
+        tell(f"pipeline {pipeline.id} goes on: {pipeline.web_url}")
         raise
     report = _json if options.format == "json" else _text
     show(report(started, start, played, family))

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 
 from gpu_pipeline.ci_file import parse_ci_file
-from gpu_pipeline.console import show
 from gpu_pipeline.context import make_context
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, NothingToRunError, UsageError
 from gpu_pipeline.files import display, read_bytes, resolved, write_atomically
@@ -27,6 +26,7 @@ from gpu_pipeline.gitlab.verification import fails, verify
 from gpu_pipeline.loading import load, note
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.reports import verdicts as reports
+from gpu_pipeline.results import deliver
 from gpu_pipeline.words import count
 from gpu_pipeline.yaml_text import YamlError
 
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     found = verify(pipeline, plan, judged, others=not options.globs)
     if options.junit:
         write_atomically(options.junit, reports.junit(found) + "\n")
-    show(reports.verification(found, options.format))
+    deliver(reports.verification(found, options.format), options)
     return EXIT_DIFFERS if fails(found, strict=options.strict) else EXIT_OK
 
 

@@ -12,7 +12,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 
-from gpu_pipeline.console import say, show
+from gpu_pipeline.console import show, tell
 from gpu_pipeline.durations_file import Durations, read_durations
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, GitLabError
 from gpu_pipeline.gitlab.connection import Connection, connect
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
                 display(last, progress)
                 last = progress
     except KeyboardInterrupt:
-        say(f"{_named(options.pipeline, last)} is no longer watched; it goes on")
+        tell(f"{_named(options.pipeline, last)} is no longer watched; it goes on")
         raise
     if last is None or not last.has_ended:
         raise GitLabError(
@@ -72,7 +72,7 @@ def _looks(
         except GitLabError as error:
             if seen_at is None or clock.now() - seen_at > _AWAY:
                 raise
-            say(f"{error}; trying on")
+            tell(f"{error}; trying on")
         else:
             seen_at = clock.now()
             now = datetime.datetime.now(datetime.UTC)

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from gpu_pipeline.plan_diff import PlanDiff
 from gpu_pipeline.reports import diff_words as words
-from gpu_pipeline.reports.jobs import table
+from gpu_pipeline.reports.layout import table
 from gpu_pipeline.routing_diff import Change, Changed, Group, OneSided, RoutingDiff, grouped
 from gpu_pipeline.words import count
 

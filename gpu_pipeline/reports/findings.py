@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import textwrap
 from collections import Counter
 from collections.abc import Sequence
 
 from gpu_pipeline.checks.catalogue import CATALOGUE
 from gpu_pipeline.checks.finding import Finding, Severity
+from gpu_pipeline.reports.layout import fill
 from gpu_pipeline.words import count
 
 _MARKUP = re.compile(r"[\\`*<\[|~&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_COPIED = re.compile(r"kubectl|`[^`]+ |[{}=\[\]]")
 # GitLab: doc/ci/testing/code_quality, "Code Quality report format".
 _CODE_QUALITY = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOTE: "info"}
 
@@ -33,13 +34,12 @@ def findings(found: Sequence[Finding], output_format: str) -> str:
 
 
 def _text(each: Finding) -> str:
-    """A finding in a few lines; the fix stays on one, for it may hold a command to copy."""
-    message = textwrap.indent(
-        textwrap.fill(_one_line(each.message), 96, break_long_words=False, break_on_hyphens=False),
-        "    ",
-    )
-    place, fix = _one_line(str(each.place)), _one_line(each.fix)
-    return f"{place}: {each.severity} {each.code}\n{message}\n    fix: {fix}"
+    """A finding in a few lines; a fix that holds something to copy stays on one."""
+    message = fill(_one_line(each.message), indent="    ", further="    ")
+    place, fix = _one_line(str(each.place)), f"    fix: {_one_line(each.fix)}"
+    if not _COPIED.search(fix):
+        fix = fill(fix.strip(), indent="    ", further="    ")
+    return f"{place}: {each.severity} {each.code}\n{message}\n{fix}"
 
 
 def _markdown(each: Finding) -> str:

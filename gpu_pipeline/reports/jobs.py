@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
-
-import tabulate as tables
 
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.jobs import Job, Sourced
 from gpu_pipeline.outcomes import Mode, Outcome
 from gpu_pipeline.problems import Origin
 from gpu_pipeline.queueing import Queued
+from gpu_pipeline.reports.layout import fill, listed, table
 from gpu_pipeline.routing_model import Pipeline, Rule
 from gpu_pipeline.words import count
-
-# The library would widen each header by two blanks, which a terminal has no room for.
-tables.MIN_PADDING = 0
-
-_TABLE_FORMAT = {"text": "simple", "markdown": "github"}
 
 
 def preview(
@@ -38,31 +32,52 @@ def preview(
                 "jobs": [{**_job_facts(each), "mode": modes[each.job.name]} for each in queue],
             }
         )
-    rows = [
-        {
-            "job": job.name,
-            "family": job.family,
-            "pool": job.pool.value,
-            "GPU": (job.pool_settings.gpu or "").removeprefix("NVIDIA "),
-            "CPU": _pair(job, "cpu"),
-            "memory": _pair(job, "memory"),
-            "epochs": job.epochs,
-            "timeout": job.timeout,
-            ("resource\ngroup" if output_format == "text" else "resource group"): group or "-",
-            "starts": modes[job.name],
-        }
-        for job, group in ((each.job, each.group) for each in queue)
-    ]
-    jobs = [each.job for each in queue]
+    pools = list(dict.fromkeys(each.job.pool.value for each in queue))
     branch = f" on {context.branch}" if context.branch else ""
     numbers = Counter(modes.values())
     how = ", ".join(f"{numbers[mode]} {mode}" for mode in Mode if numbers[mode])
-    totals = [
-        f"{count(len(jobs), 'job')} for a parent pipeline from {context.source}{branch}: {how}"
+    total = f"{count(len(queue), 'job')} for a parent pipeline from {context.source}{branch}: {how}"
+    of_pools = {pool: _pool_total(pool, [each.job for each in queue], pipeline) for pool in pools}
+    rows = _rows(queue, outcome)
+    if output_format == "markdown":
+        lines = listed([total, *of_pools.values()], output_format)
+        return "\n".join([table(rows, output_format), "", *lines])
+    blocks = []
+    for pool, text in of_pools.items():  # each in a table of its own: so 80 columns have room
+        mine = [_narrow(row, pool) for row in rows if row["pool"] == pool]
+        blocks.append(f"{fill(text)}\n\n{table(mine, output_format)}")
+    return "\n\n".join([*blocks, fill(total)])
+
+
+def _narrow(row: dict[str, object], pool: str) -> dict[str, object]:
+    """A row without what stands above its table."""
+    return {
+        "job": row["job"],
+        "slot": str(row["resource group"]).removeprefix(f"{pool}/"),
+        "CPU": row["CPU"],
+        "memory": row["memory"],
+        "epochs": row["epochs"],
+        "time-\nout": row["timeout"],
+        "starts": row["starts"],
+    }
+
+
+def _rows(queue: Sequence[Queued], outcome: Outcome) -> list[dict[str, object]]:
+    return [
+        {
+            "job": each.job.name,
+            "family": each.job.family,
+            "pool": each.job.pool.value,
+            "GPU": (each.job.pool_settings.gpu or "").removeprefix("NVIDIA "),
+            "CPU": _pair(each.job, "cpu"),
+            "memory": _pair(each.job, "memory"),
+            "epochs": each.job.epochs,
+            "timeout": each.job.timeout,
+            "resource group": each.group or "-",
+            "starts": outcome.modes[each.job.name],
+        }
+        for each in queue
     ]
-    for pool in dict.fromkeys(job.pool.value for job in jobs):
-        totals.append(_pool_total(pool, jobs, pipeline))
-    return "\n".join([table(rows, output_format), "", *listed(totals, output_format)])
 
 
 def explain(job: Job, group: str | None, output_format: str) -> str:
@@ -80,10 +95,10 @@ def explain(job: Job, group: str | None, output_format: str) -> str:
         )
     values = [
         {
-            "value of": name,
+            "value of": name.removeprefix("the ") if output_format == "text" else name,
             "is": _shown(value),
             "from": str(origin) if origin else "computed",
-            "key": origin.path if origin else "",
+            **({"key": origin.path if origin else ""} if output_format != "text" else {}),
         }
         for name, value, origin in rows
     ]
@@ -92,15 +107,16 @@ def explain(job: Job, group: str | None, output_format: str) -> str:
         if job.reason
         else "no reason is given where the pool is chosen"
     )
-    shown_rules = [
+    rules_told = [
         f"rule {n} ({origin}): {_shown(rule)}" for n, (_, rule, origin) in enumerate(rules, 1)
     ]
+    shown = fill if output_format == "text" else str
     blocks = [
-        f"{job.name}: trains {', '.join(job.models)} on {job.pool_settings.gpu}",
-        f"Why {job.pool.value}: {why}",
-        table(values, output_format),
-        "\n".join(listed(["Rules, the first that matches decides:"], "text")),
-        "\n".join(listed(shown_rules, output_format)),
+        shown(f"{job.name}: trains {', '.join(job.models)} on {job.pool_settings.gpu}"),
+        shown(f"Why {job.pool.value}: {why}"),
+        table(values, output_format, whole=["from"]),
+        "Rules, the first that matches decides:",
+        "\n".join(listed([shown(rule) for rule in rules_told], output_format)),
     ]
     return "\n\n".join(blocks)
 
@@ -175,6 +191,7 @@ def _job_facts(queued: Queued) -> dict[str, Any]:
 
 def _pool_total(pool: str, jobs: Sequence[Job], pipeline: Pipeline) -> str:
     mine = [job for job in jobs if job.pool.value == pool]
+    families = ", ".join(dict.fromkeys(job.family for job in mine))
     settings = mine[0].pool_settings
     queue = settings.queue or pipeline.queue
     per_node = "as many as fit" if queue == "kubernetes" else f"{settings.concurrency} at once"
@@ -183,8 +200,8 @@ def _pool_total(pool: str, jobs: Sequence[Job], pipeline: Pipeline) -> str:
         amount = f"{settings.price_per_hour:.2f} {pipeline.currency or ''}".rstrip()
         price = f"; {amount} per node and hour, billed from the node's creation"
     return (
-        f"{pool} ({settings.gpu}): {count(len(mine), 'job')}, {per_node} on each of at most "
-        f"{count(settings.max_nodes or 1, 'node')}{price}"
+        f"{pool} ({settings.gpu}): {count(len(mine), 'job')} ({families}), {per_node} on each of "
+        f"at most {count(settings.max_nodes or 1, 'node')}{price}"
     )
 
 
@@ -203,26 +220,6 @@ def _shown(value: object) -> str:
     if isinstance(value, tuple | list):
         return ", ".join(str(item) for item in value)
     return str(value)
-
-
-def table(rows: Sequence[Mapping[str, object]], output_format: str) -> str:
-    """A table whose numbers stay as written; in Markdown a bar in a cell is escaped."""
-    cells = [
-        {name: _cell(str(value), output_format) for name, value in row.items()} for row in rows
-    ]
-    return tables.tabulate(
-        cells, headers="keys", tablefmt=_TABLE_FORMAT[output_format], disable_numparse=True
-    )
-
-
-def _cell(text: str, output_format: str) -> str:
-    text = text.replace("\n", " ")
-    return text.replace("|", "\\|") if output_format == "markdown" else text
-
-
-def listed(lines: Sequence[str], output_format: str) -> list[str]:
-    """The lines, as items of a list in Markdown."""
-    return [f"- {line}" for line in lines] if output_format == "markdown" else list(lines)
 
 
 def _json(data: object) -> str:

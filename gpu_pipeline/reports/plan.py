@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -12,12 +11,11 @@ from gpu_pipeline.plan.bound import Bound, Limit
 from gpu_pipeline.plan.model import Run, Source
 from gpu_pipeline.plan.summary import Plan, PoolUse
 from gpu_pipeline.plan.whatif import Change
-from gpu_pipeline.reports.jobs import listed, table
+from gpu_pipeline.reports.layout import fill, listed, table
 from gpu_pipeline.words import count, difference, percent
 
 _SHOWN_JOBS = 60
 _SAME = 1e-6
-_WIDTH = 80
 _LEGEND = (
     "at: node and slot. waits: what it waits for last: a node to boot, its resource group, the "
     "runner's limit, a slot, CPU, memory or disk of a node, needs, a delay. slow: against alone on "
@@ -175,16 +173,3 @@ def listed_section(title: str, lines: Sequence[str], output_format: str) -> str:
     if output_format == "markdown":
         return "\n".join([f"**{title}**", "", *listed(lines, output_format)])
     return "\n".join([fill(f"{title}:"), *(fill(line, indent="  ") for line in lines)])
-
-
-def fill(text: str, *, indent: str = "") -> str:
-    """A text in lines that a terminal has room for; what follows the first is indented further."""
-    further = indent and indent + "  "
-    return textwrap.fill(
-        text,
-        _WIDTH,
-        initial_indent=indent,
-        subsequent_indent=further,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

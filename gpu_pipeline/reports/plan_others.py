@@ -8,8 +8,8 @@ from typing import Any
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.plan.measured import Comparison, RunComparison
 from gpu_pipeline.plan.summary import Plan
-from gpu_pipeline.reports.jobs import table
-from gpu_pipeline.reports.plan import figure_sources, fill, listed_section, money, problems
+from gpu_pipeline.reports.layout import fill, table
+from gpu_pipeline.reports.plan import figure_sources, listed_section, money, problems
 from gpu_pipeline.reports.plan_data import dumps, plan_facts, totals
 from gpu_pipeline.words import difference, percent
 

@@ -10,7 +10,7 @@ from typing import Any
 from gpu_pipeline.context import Context
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.outcomes import Mode, Outcome, mode_of
-from gpu_pipeline.reports.jobs import table
+from gpu_pipeline.reports.layout import fill, table
 from gpu_pipeline.rules import Decision, Origin, RuleRead, RuleResult
 from gpu_pipeline.words import count
 
@@ -40,7 +40,10 @@ def matrix(outcomes: Sequence[Outcome], output_format: str) -> str:
                 },
             }
         )
-    headers = {o.context.name: _header(o.context.name, output_format) for o in outcomes}
+    text = output_format == "text"  # has no room for names above narrow columns
+    headers = {
+        o.context.name: str(n) if text else o.context.name for n, o in enumerate(outcomes, 1)
+    }
     rows: list[dict[str, object]] = [
         {"job": name, **{headers[o.context.name]: _CELLS[o.modes[name]] for o in outcomes}}
         for name in names
@@ -49,19 +52,10 @@ def matrix(outcomes: Sequence[Outcome], output_format: str) -> str:
         if any(counter[mode] for counter in totals.values()):
             cells = {headers[name]: str(counter[mode]) for name, counter in totals.items()}
             rows.append({"job": f"total: {_CELLS[mode]}", **cells})
-    return "\n".join([table(rows, output_format), "", _LEGEND])
-
-
-def _header(name: str, output_format: str) -> str:
-    """A column's name; in a terminal on several short lines."""
-    if output_format != "text":
-        return name
-    lines = [""]
-    for word in name.split():
-        if lines[-1] and len(lines[-1]) + len(word) > 8:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return "\n".join(lines)
+    parts = [table(rows, output_format), "", fill(_LEGEND) if text else _LEGEND]
+    if text:
+        parts[:0] = [*(f"{number}  {name}" for name, number in headers.items()), ""]
+    return "\n".join(parts)
 
 
 def why(job: Job, outcomes: Sequence[Outcome], output_format: str) -> str:

@@ -12,7 +12,7 @@ from gpu_pipeline.console import printable
 from gpu_pipeline.gitlab.aspects import Aspect, Verdict
 from gpu_pipeline.gitlab.verdict import JobVerdict
 from gpu_pipeline.gitlab.verification import Verification
-from gpu_pipeline.reports.jobs import table
+from gpu_pipeline.reports.layout import table
 from gpu_pipeline.words import count
 
 _NOT_XML = re.compile("[\ufffe\uffff]")  # the only printable characters that XML 1.0 lacks

@@ -40,7 +40,7 @@ def test_one_run_tells_which_jobs_would_land_elsewhere(run: Callable[..., Result
     Path("config.toml").write_text("\n".join(lines), encoding="utf-8")
     result = run("check", "--runner", "config.toml")
     assert result.code == 1
-    assert "landing on ci-compile (NVIDIA L4): 16 jobs" in result.out
+    assert "landing on ci-compile (NVIDIA L4): 16 jobs" in " ".join(result.out.split())
     assert (
         r"node_selector_overwrite_allowed = '^k8s\.scaleway\.com/pool-name=ci-training$'"
         in result.out

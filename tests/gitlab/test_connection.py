@@ -87,7 +87,7 @@ def test_a_project_that_cannot_be_seen_gets_a_hint(
 def test_the_help_shows_examples(topic: str, gitlab: GitLab, server: GitLabServer) -> None:
     done = gitlab(topic, "--help")
     assert done.code == 0
-    assert f"examples:\n  generate_pipeline.py gitlab {topic}" in done.out
+    assert f"examples:\n  gitlab {topic}" in done.out
     assert not server.requests
 
 

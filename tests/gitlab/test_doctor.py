@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.conftest import REFERENCE
 from tests.gitlab_server import DEVELOPER, REPORTER, GitLabServer, World
 from tests.gitlab_server.world import User
 
 from .conftest import SHIPPED_WITH_PARENT, Done, GitLab
+from .worlds import make_ready
 
 OPTIONS = (*SHIPPED_WITH_PARENT, "--format", "json")
 BOB = User(id=2, username="bob", name="Bob")
@@ -22,13 +22,7 @@ NOW = datetime.datetime.now(datetime.UTC)
 @pytest.fixture
 def ready(world: World) -> World:
     """A project in which the night will work."""
-    world.add_runner("kapsule", "gpu", maximum_timeout=86_400)
-    world.add_runner("kapsule", description="cpu")
-    world.set_variable("REGISTRY", "registry.example.com/team")
-    world.put_file(".gitlab-ci.yml", (REFERENCE / ".gitlab-ci.yml").read_bytes())
-    world.put_file("routing.toml", (REFERENCE / "routing.toml").read_bytes())
-    schedule = world.add_schedule(variables={"TRAIN_VALIDATE": "true"})
-    schedule.pipelines.append(world.add_pipeline(source="schedule", status="success"))
+    make_ready(world)
     return world
 
 

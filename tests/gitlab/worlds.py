@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tests.conftest import REFERENCE
 from tests.gitlab_server import Job, Pipeline, World
+
+
+def make_ready(world: World) -> None:
+    """Give the project all that a night needs."""
+    world.add_runner("kapsule", "gpu", maximum_timeout=86_400)
+    world.add_runner("kapsule", description="cpu")
+    world.set_variable("REGISTRY", "registry.example.com/team")
+    for name in (".gitlab-ci.yml", "routing.toml"):
+        world.put_file(name, (REFERENCE / name).read_bytes())
+    schedule = world.add_schedule(variables={"TRAIN_VALIDATE": "true"})
+    schedule.pipelines.append(world.add_pipeline(source="schedule", status="success"))
+
 
 ON_DEMAND = ("hyperopt-dqn", "hyperopt-ppo", "hyperopt-tft", "train-validate-rl")
 

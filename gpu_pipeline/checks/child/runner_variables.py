@@ -113,11 +113,11 @@ def _check_pairs(
 ) -> Iterator[Problem]:
     """Requests above limits of the same container; `within` are the names that stand at `key`."""
     for request, limit in _PAIRS:
+        if request not in variables or limit not in variables:
+            continue
         place = next((name for name in (request, limit) if within is None or name in within), None)
-        texts = [
-            variable_text(name, variables[name]) for name in (request, limit) if name in variables
-        ]
-        if place is None or len(texts) < 2 or not all(texts):
+        texts = [variable_text(name, variables[name]) for name in (request, limit)]
+        if place is None or not all(texts):
             continue
         try:
             asked, most = (parse_quantity(text or "") for text in texts)

@@ -70,6 +70,8 @@ def _check_variable(name: str, tree: Tree, key: str, *, is_global: bool) -> Iter
 
 def variable_text(name: str, tree: Tree) -> str | None:
     """The text that jobs get for a variable, as GitLab reads it; None if GitLab refuses it."""
+    if isinstance(tree.value, str) and tree.bare is None:  # a text in quotes is what it says
+        return tree.value
     if isinstance(tree.value, list | Reference):
         return None
     text = _text(name, tree, is_global=True)
