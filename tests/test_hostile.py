@@ -286,7 +286,7 @@ def test_a_deleted_working_folder_is_no_traceback(tmp_path: Path) -> None:
 def test_an_internal_error_is_one_line(
     monkeypatch: pytest.MonkeyPatch, run: Callable[..., Result]
 ) -> None:
-    from gpu_pipeline import commands
+    from gpu_pipeline import commands, console
 
     def fail(*_: object) -> int:
         raise ZeroDivisionError("oops")
@@ -298,5 +298,8 @@ def test_an_internal_error_is_one_line(
         "internal error: ZeroDivisionError: oops (set GPU_PIPELINE_DEBUG=1"
     )
     monkeypatch.setenv("GPU_PIPELINE_DEBUG", "1")
-    with pytest.raises(ZeroDivisionError):
-        run("preview")
+    monkeypatch.setattr(console, "_secrets", {"ZeroDivisionError: oops"})
+    result = run("preview")
+    assert result.code == 70
+    assert "Traceback" in result.err
+    assert result.err.rstrip().endswith("[MASKED]")

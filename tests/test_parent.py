@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -62,8 +66,57 @@ def test_a_merge_request_renders_and_previews_but_triggers_nothing() -> None:
     job = PARENT["preview-pipeline"]
     assert [rule["if"] for rule in job["rules"]] == ['$CI_PIPELINE_SOURCE == "merge_request_event"']
     commands = [line.split()[2] for line in job["script"] if line.startswith("python ")]
-    assert commands == ["render", "preview", "diff", "diff", "plan"]
+    assert commands == ["render", "preview", "diff", "diff", "check", "plan"]
     assert "trigger" not in job
+
+
+def _preview(folder: Path, *, fails: str = "", token: str = "") -> tuple[int, list[str]]:
+    """Run the job's script as the runner does, with a generator whose command `fails` exits 1.
+
+    Returns the exit code and the commands of the generator that ran.
+    """
+    (folder / "python").write_text(
+        '#!/bin/sh\nshift\necho "$1" >> ran\nif [ "$1" = "$FAILS" ]; then exit 1; fi\n'
+    )
+    (folder / "git").write_text("#!/bin/sh\n")
+    for name in ("python", "git"):
+        (folder / name).chmod(0o755)
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", "\n".join(PARENT["preview-pipeline"]["script"])],
+        cwd=folder, check=False,
+        env={"PATH": f"{folder}:{os.environ['PATH']}", "FAILS": fails, "GITLAB_TOKEN": token},
+    )  # fmt: skip
+    return done.returncode, (folder / "ran").read_text().split()
+
+
+@pytest.mark.parametrize(
+    ("fails", "token", "code", "noted"),
+    [
+        ("", "", 0, False),
+        ("", "t", 0, True),
+        ("gitlab", "t", 42, True),  # a warning: the note could not be posted
+        ("check", "t", 1, True),  # findings are posted, and still fail the job
+        ("check", "", 1, False),
+        ("plan", "t", 42, True),
+        ("diff", "t", 42, False),
+    ],
+)
+def test_a_merge_request_gets_its_note_and_no_failure_is_hidden(
+    fails: str, token: str, code: int, noted: bool, tmp_path: Path
+) -> None:
+    assert PARENT["preview-pipeline"]["allow_failure"] == {"exit_codes": 42}
+    found, ran = _preview(tmp_path, fails=fails, token=token)
+    assert (found, "gitlab" in ran) == (code, noted)
+
+
+def test_the_note_holds_what_moves_and_what_check_finds_also_when_the_check_failed() -> None:
+    job = PARENT["preview-pipeline"]
+    assert job["needs"] == []
+    text = "\n".join(job["script"])
+    assert "gitlab note --body-file routing-diff.md --body-file findings.md" in text
+    assert 'diff "$base" --quiet --format markdown -o routing-diff.md' in text
+    assert "check --format markdown > findings.md" in text
+    assert {"routing-diff.md", "findings.md"} <= set(job["artifacts"]["paths"])
 
 
 def test_the_form_of_run_pipeline_explains_itself() -> None:

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
         *check_runners(case),
         *check_variables(case),
         *check_schedules(case, options.schedule, now),
-        *check_files(case, options.parent, options.routing),
+        *check_files(case, options.parent, options.routing, options.templates),
     ]
     deliver(doctor(lines, options.format), options)
     return EXIT_DIFFERS if any(line.level is Level.ERROR for line in lines) else EXIT_OK

@@ -159,7 +159,9 @@ class _Reader:
 
     def _runner_line(self, text: str) -> None:
         overwritten = _OVERWRITTEN.fullmatch(text)
-        if overwritten and self._preparing and len(self._overwrites) < _MAX_OVERWRITES:
+        # The runner overwrites before it names its namespace; whoever says so later is not it.
+        is_open = self._preparing and not self._prepared
+        if overwritten and is_open and len(self._overwrites) < _MAX_OVERWRITES:
             field, key, value = (_unquoted(each or "") for each in overwritten.groups())
             self._overwrites.append(Overwrite(field=field, key=key, value=value))
         elif waiting := _WAITING.match(text):

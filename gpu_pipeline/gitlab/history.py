@@ -12,7 +12,6 @@ import functools
 import hashlib
 import itertools
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from gitlab.v4.objects import ProjectPipeline
@@ -27,6 +26,7 @@ from gpu_pipeline.gitlab.connection import Connection, connect
 from gpu_pipeline.gitlab.history_cache import Cache
 from gpu_pipeline.gitlab.logs import read_log
 from gpu_pipeline.gitlab.measured import PastJob, PastRun, measured
+from gpu_pipeline.gitlab.parallel import in_parallel
 from gpu_pipeline.gitlab.pipelines import CHILD_SOURCE
 from gpu_pipeline.gitlab.ran import printed_route
 from gpu_pipeline.jobs import Job
@@ -77,18 +77,16 @@ def _runs(
             **({"ref": options.ref} if options.ref else {}),
         )
         ended = (each for each in listed if each.status in _ENDED)
-        pool = ThreadPoolExecutor(max_workers=options.parallel, thread_name_prefix="log")
         fetched = 0
         try:
             for each in itertools.islice(ended, options.pipelines):
                 known = cache.get(each.id, str(each.updated_at))
                 if known is None:
-                    known = _fetched(connection, each, jobs, pool, options.deadline)
+                    known = _fetched(connection, each, jobs, options)
                     cache.add(known)
                     fetched += 1
                 yield known
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
             note(options, f"fetched {count(fetched, 'child pipeline')}")
 
 
@@ -96,8 +94,7 @@ def _fetched(
     connection: Connection,
     pipeline: ProjectPipeline,
     jobs: Mapping[str, Job],
-    pool: ThreadPoolExecutor,
-    deadline: float,
+    options: argparse.Namespace,
 ) -> PastRun:
     lazy = connection.project.pipelines.get(pipeline.id, lazy=True)
     attempts = newest_attempts(
@@ -106,12 +103,14 @@ def _fetched(
     )
     wanted = [each for each in attempts if each.name in jobs and each.started and each.finished]
     created = moment(pipeline.created_at) or datetime.datetime.fromtimestamp(0, datetime.UTC)
-    past = functools.partial(_past_job, connection, created, deadline)
+    past = functools.partial(_past_job, connection, created, options.deadline)
     return PastRun(
         pipeline=pipeline.id,
         created=created,
         updated=str(pipeline.updated_at),
-        jobs=tuple(each for each in pool.map(past, wanted) if each is not None),
+        jobs=tuple(
+            each for each in in_parallel(past, wanted, at_once=options.parallel) if each is not None
+        ),
     )
 
 

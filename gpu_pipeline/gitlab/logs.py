@@ -9,11 +9,13 @@ import requests
 
 from gpu_pipeline.errors import GitLabError
 from gpu_pipeline.gitlab.attempts import Attempt
+from gpu_pipeline.gitlab.bodies import pieces
 from gpu_pipeline.gitlab.connection import Connection
 from gpu_pipeline.gitlab.evidence import Evidence, read_evidence
 from gpu_pipeline.gitlab.trace import clean_lines
 
-_PIECE = 2**16  # bytes
+_MOST = 2 * 2**30  # bytes; GitLab's own limit is 100 MB by default, and beyond this a log is cut
+_A_SIGN_OF_LIFE = 2**16  # bytes that must come within the deadline, again and again
 _PAUSE = 0.2  # seconds, doubled with each further try
 # Before these a runner has nothing to write; what a job that waits is asked for would be empty.
 _SILENT = frozenset(("created", "manual", "scheduled", "waiting_for_resource", "pending"))
@@ -35,11 +37,11 @@ def read_log(
     while True:
         try:
             with connection.asking(what, role="Reporter"):
-                return read_evidence(clean_lines(_pieces(connection, attempt)), commands=commands)
+                return _read(connection, attempt, deadline, commands)
         except _BrokenError as error:
             if time.monotonic() - began + pause > deadline:
                 raise GitLabError(
-                    f"{what}: the connection broke again and again for {deadline:g} s "
+                    f"{what}: the connection broke or stood still for {deadline:g} s "
                     f"({error}); --deadline gives it longer"
                 ) from None
             time.sleep(pause)
@@ -50,8 +52,10 @@ class _BrokenError(Exception):
     """The connection ended before the log did."""
 
 
-def _pieces(connection: Connection, attempt: Attempt) -> Iterator[bytes]:
-    """The log as it arrives. The response is asked for raw, for only so it can be closed early."""
+def _read(
+    connection: Connection, attempt: Attempt, deadline: float, commands: int | None
+) -> Evidence:
+    """The response is asked for raw, for only so it can be closed early."""
     project = connection.project_of(attempt.project)
     response = connection.client.http_get(
         f"/projects/{project.encoded_id}/jobs/{attempt.id}/trace", streamed=True, raw=True
@@ -59,7 +63,21 @@ def _pieces(connection: Connection, attempt: Attempt) -> Iterator[bytes]:
     if not isinstance(response, requests.Response):
         raise TypeError(f"a response was expected, not {type(response).__name__}")
     with response:
-        try:
-            yield from response.iter_content(_PIECE)
-        except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError) as error:
-            raise _BrokenError(type(error).__name__) from None
+        return read_evidence(clean_lines(_pieces(response, deadline)), commands=commands)
+
+
+def _pieces(response: requests.Response, deadline: float) -> Iterator[bytes]:
+    """The log as it arrives, as long as it does arrive."""
+    began, received, total = time.monotonic(), 0, 0
+    try:
+        for piece in pieces(response):
+            yield piece
+            received, total = received + len(piece), total + len(piece)
+            if total > _MOST:
+                return
+            if time.monotonic() - began > deadline:
+                if received < _A_SIGN_OF_LIFE:
+                    raise _BrokenError("it hardly moves")
+                began, received = time.monotonic(), 0
+    except requests.ConnectionError as error:
+        raise _BrokenError(str(error)) from None

@@ -31,9 +31,11 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
         raise UsageError("--key: letters, digits, dots, hyphens and underscores, at most 100")
     number = _merge_request(options, environment)
     mark = f"<!-- gpu-pipeline note: {options.key} -->"
-    body = compose([_read(name) for name in _names(options)], mark)
+    parts = [_read(name) for name in _names(options)]
+    compose(parts, mark)  # nothing to post is told before anything else
     connection = connect(options, environment, to="write notes")
-    body = masked(body)  # the token is known only now
+    # The token is known only now. Half of one, where the note is cut, would not be found again.
+    body = compose([masked(part) for part in parts], mark)
     request = connection.project.mergerequests.get(number, lazy=True)
     with connection.asking(f"reading the notes of merge request {number}", role="Guest"):
         found = _find(request, mark)

@@ -7,6 +7,7 @@ lists come in pages: whoever looks at the first page of the parent alone sees no
 from __future__ import annotations
 
 import datetime
+import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,17 @@ from gpu_pipeline.gitlab.connection import Connection
 # projects may trigger each other further, or in a circle.
 MAX_DEPTH = 4
 CHILD_SOURCE = "parent_pipeline"
+# doc/api/pipelines: what a pipeline may stay in for ever. `manual` waits for somebody.
+ENDED = frozenset(("success", "failed", "canceled", "skipped", "manual"))
+FAILED = frozenset(("failed", "canceled"))
+
+
+class JobsOf(enum.Enum):
+    """Whose jobs a walk reads: those of the pipeline that triggers others do not train."""
+
+    NONE = enum.auto()
+    CHILDREN = enum.auto()
+    ALL = enum.auto()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +42,11 @@ class Bridge:
     attempt: Attempt
     downstream: Node | None
     is_cut: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may still create its pipeline."""
+        return self.downstream is None and not self.is_cut and not self.attempt.is_finished
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,24 +74,50 @@ class Node:
         """The bridges of this pipeline and of all below it."""
         return (bridge for node in self.all_nodes() for bridge in node.bridges)
 
+    def all_jobs(self) -> Iterator[Attempt]:
+        """The jobs of this pipeline and of all below it, as far as they were read."""
+        return (job for node in self.all_nodes() for job in node.jobs)
 
-def walk(connection: Connection, pipeline: int, *, parents_jobs: bool = False) -> Node:
+    @property
+    def is_settled(self) -> bool:
+        """Whether all children are there that will come by themselves."""
+        if any(node.is_about_to_trigger for node in self.all_nodes()):
+            return False
+        # One that has only just been created has no trigger job yet.
+        return self.status in ENDED or any(bridge.downstream for bridge in self.bridges)
+
+    @property
+    def is_about_to_trigger(self) -> bool:
+        """Whether a trigger job of it, to which something still leads, will start a pipeline."""
+        held = ("manual", "created") if self.status in ENDED else ("manual",)
+        return any(each.is_open and each.attempt.status not in held for each in self.bridges)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will happen by itself, here and below."""
+        return self.is_settled and all(node.status in ENDED for node in self.all_nodes())
+
+    @property
+    def statuses(self) -> str:
+        """This pipeline and all below it in a line."""
+        return ", ".join(f"pipeline {node.id} {node.status}" for node in self.all_nodes())
+
+
+def walk(connection: Connection, pipeline: int, *, jobs: JobsOf = JobsOf.CHILDREN) -> Node:
     """Read a pipeline and everything below it. Raises GitLabError.
 
-    Requests: one for the pipeline, then for each pipeline one for every hundred jobs and one for
-    every hundred bridges. The jobs of a pipeline that triggers others are left out unless
-    `parents_jobs` asks for them: they are not those that train.
+    Requests: one for the pipeline, then for each pipeline one for every hundred bridges and, of
+    those whose `jobs` are asked for, one for every hundred jobs.
     """
     with connection.asking(f"pipeline {pipeline}", role="Reporter"):
         found = connection.project.pipelines.get(pipeline)
-        facts = {**found.attributes, "project_id": connection.project_path}
-        return _Walk(connection, parents_jobs=parents_jobs).node(facts, depth=0)
+        return _Walk(connection, jobs).node(found.attributes, depth=0)
 
 
 class _Walk:
-    def __init__(self, connection: Connection, *, parents_jobs: bool) -> None:
+    def __init__(self, connection: Connection, jobs: JobsOf) -> None:
         self._connection = connection
-        self._parents_jobs = parents_jobs
+        self._jobs = jobs
         self._seen: set[int] = set()
 
     def node(self, facts: Mapping[str, Any], *, depth: int) -> Node:
@@ -86,7 +129,8 @@ class _Walk:
             for each in lazy.bridges.list(iterator=True, include_retried=True)
         ]
         jobs: list[Attempt] = []
-        if not bridges or depth or self._parents_jobs:
+        trains = self._jobs is JobsOf.CHILDREN and (depth > 0 or not bridges)
+        if trains or self._jobs is JobsOf.ALL:
             jobs = newest_attempts(
                 attempt_from(each.attributes, project=project, pipeline=number)
                 for each in lazy.jobs.list(iterator=True, include_retried=True)

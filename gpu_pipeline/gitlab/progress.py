@@ -13,11 +13,8 @@ from dataclasses import dataclass
 
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.gitlab.attempts import Attempt
-from gpu_pipeline.gitlab.pipelines import Node
+from gpu_pipeline.gitlab.pipelines import FAILED, Node
 
-# doc/api/pipelines: what a pipeline may stay in for ever. `manual` waits for somebody.
-ENDED = frozenset(("success", "failed", "canceled", "skipped", "manual"))
-FAILED = frozenset(("failed", "canceled"))
 _WAITS = {
     "created": "for what it needs",
     "waiting_for_resource": "for its resource group",
@@ -74,18 +71,14 @@ class Progress:
     @property
     def has_ended(self) -> bool:
         """Whether nothing more will happen by itself."""
-        nodes = list(self.pipeline.all_nodes())
-        return all(node.status in ENDED for node in nodes) and not any(
-            bridge.downstream is None and bridge.attempt.status in ("created", "pending", "running")
-            for node in nodes
-            for bridge in node.bridges
-        )
+        return self.pipeline.has_ended
 
     @property
     def failed(self) -> bool:
         """Whether the pipeline, or one that it triggered, ended otherwise than well."""
-        nodes = self.pipeline.all_nodes()
-        return self.pipeline.status == "skipped" or any(node.status in FAILED for node in nodes)
+        # Nothing ran, and no button is there that somebody could press.
+        is_empty = self.pipeline.status == "skipped" and not any(j.is_on_demand for j in self.jobs)
+        return is_empty or any(node.status in FAILED for node in self.pipeline.all_nodes())
 
     @property
     def counted(self) -> tuple[int, int]:
@@ -108,8 +101,7 @@ def progress_of(
             waiting=_waiting(attempt, reasons),
             elapsed=_elapsed(attempt, now),
         )
-        for node in pipeline.all_nodes()
-        for attempt in node.jobs
+        for attempt in pipeline.all_jobs()
     )
     open_jobs = [job for job in jobs if not job.attempt.is_finished and not job.is_on_demand]
     known = [job for job in open_jobs if job.expected is not None]
@@ -189,17 +181,16 @@ def _times(job: JobProgress) -> str:
 
 
 def _standing(progress: Progress) -> tuple[object, ...]:
-    statuses = [(node.id, node.status) for node in progress.pipeline.all_nodes()]
-    return progress.counted, *statuses
+    return progress.counted, progress.pipeline.statuses
 
 
 def standing(progress: Progress) -> str:
     """Where the pipeline and its children stand, and when they may end."""
     ended, number = progress.counted
-    shown = ", ".join(f"pipeline {n.id} {n.status}" for n in progress.pipeline.all_nodes())
     waiting = sum(job.is_on_demand for job in progress.jobs)
     on_demand = f", {waiting} more on demand" if waiting else ""
-    return f"{shown}; {ended} of {number} jobs ended{on_demand}; {forecast(progress)}"
+    counted = f"{ended} of {number} jobs ended{on_demand}"
+    return f"{progress.pipeline.statuses}; {counted}; {forecast(progress)}"
 
 
 def forecast(progress: Progress) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import requests
-from gitlab.exceptions import GitlabError, GitlabParsingError, RedirectError
+from gitlab.exceptions import GitlabError, RedirectError
 
+from gpu_pipeline.console import masked
 from gpu_pipeline.errors import GitLabError, RefusedError
 
 _LONGEST = 400  # characters of a server's message that are shown
@@ -43,7 +44,7 @@ def status_of(error: GitlabError) -> int | None:
 def message_of(error: GitlabError) -> str:
     """The server's own words in one line; structures such as {"base": [...]} are flattened."""
     raw: object = error.error_message
-    text = "; ".join(_flat(raw))
+    text = masked("; ".join(_flat(raw)))  # before it is cut: half a token is not found again
     if text.lstrip().startswith("<"):
         text = "a page of HTML"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
@@ -65,11 +66,6 @@ def _flat(value: object) -> Iterator[str]:
 
 def _text(error: GitlabError, what: str, role: str, *, job_token: bool) -> str:
     subject = f"{what}: " if what else ""
-    if isinstance(error, GitlabParsingError):
-        return (
-            f"{subject}the server's answer is not JSON; is --server GitLab's own address, and does "
-            "no proxy or sign-in page answer in its place?"
-        )
     if isinstance(error, RedirectError):
         return (
             f"{subject}the server redirects what is sent to it; use its https address in --server, "

@@ -15,10 +15,12 @@ from urllib.parse import urlsplit
 
 import requests
 import urllib3
-from requests.exceptions import ChunkedEncodingError, ConnectTimeout, SSLError
+from requests.exceptions import ConnectTimeout, SSLError
 
 from gpu_pipeline.console import tell
 from gpu_pipeline.errors import AnswerLostError, GitLabError
+from gpu_pipeline.gitlab.answers import flaw_in
+from gpu_pipeline.gitlab.bodies import complete
 
 _BUSY = 429
 _PASSING = {500, 502, 503, 504}
@@ -30,7 +32,7 @@ _ONE_WRITE = 60.0  # a large pipeline takes GitLab long to create
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 15.0
 _WORTH_SAYING = 5.0
 _TRIES_OF_A_STRANGER = 3
-_NETWORK = (requests.ConnectionError, requests.Timeout, ChunkedEncodingError)
+_NETWORK = (requests.ConnectionError, requests.Timeout)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,13 +69,12 @@ class PatientSession(requests.Session):
             )
         safe = method in _REPEATABLE_METHODS or url.endswith(_REPEATABLE_POSTS)
         effort = _Effort(f"{method} {urlsplit(url).path}", self._deadline, self._clock)
+        streamed = options.pop("stream", False)
         while True:
             limit = _ONE_READ if safe else _ONE_WRITE
             options["timeout"] = max(0.5, min(limit, effort.left()))
             try:
-                response = super().request(method, url, **options)
-            except SSLError as error:
-                raise GitLabError(_tls_hint(self._server, error)) from None
+                response = self._sent(method, url, effort, streamed=streamed, **options)
             except _NETWORK as error:
                 self._after_failure(error, effort, safe=safe)
                 continue
@@ -85,10 +86,26 @@ class PatientSession(requests.Session):
                 if not safe:
                     raise effort.lost(status)
                 effort.pause(status, _retry_after(response))
-            elif method == "POST" and not safe and response.ok and not _is_json(response):
-                raise effort.lost("the answer is not JSON")
-            else:
+            elif streamed or not response.ok:
                 return response
+            else:
+                return _checked(response, method, url, effort, safe=safe)
+
+    def _sent(
+        self, method: str, url: str, effort: _Effort, *, streamed: bool, **options: Any
+    ) -> requests.Response:
+        """The answer to one try, read to its end unless the caller wants it as it arrives."""
+        try:
+            response = super().request(method, url, stream=True, **options)
+            if not (streamed and response.ok):
+                complete(response, effort.what, lambda: effort.left() < 0)
+        except SSLError as error:
+            raise GitLabError(_tls_hint(self._server, error)) from None
+        except ValueError:  # of whatever parses the Location of a redirect
+            raise GitLabError(
+                f"{effort.what}: the server redirects to an address that is none"
+            ) from None
+        return response
 
     def _after_failure(self, error: Exception, effort: _Effort, *, safe: bool) -> None:
         """Wait before the next try, or raise what a broken connection means."""
@@ -162,13 +179,19 @@ def _retry_after(response: requests.Response) -> float | None:
     return float(text) if text.isdecimal() else None
 
 
-def _is_json(response: requests.Response) -> bool:
-    """Whether the answer arrived whole: a proxy may cut it short, or put a page in its place."""
-    try:
-        response.json()
-    except ValueError:
-        return False
-    return True
+def _checked(
+    response: requests.Response, method: str, url: str, effort: _Effort, *, safe: bool
+) -> requests.Response:
+    """An answer that is what it should be: a proxy may cut it short, or put a page in its place."""
+    flaw = flaw_in(response, method, url)
+    if flaw is None:
+        return response
+    if not safe:
+        raise effort.lost(f"the answer {flaw}")
+    raise GitLabError(
+        f"{effort.what}: the answer {flaw}; is --server GitLab's own address, and does no proxy or "
+        "sign-in page answer in its place?"
+    )
 
 
 def _never_sent(error: Exception) -> bool:

@@ -1,4 +1,4 @@
-"""A pipeline that runs: its children, the jobs that wait for somebody, and its end."""
+"""A pipeline that runs: the jobs of it that wait for somebody, and its end."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from gitlab.v4.objects import ProjectPipeline
 
 from gpu_pipeline.console import tell
 from gpu_pipeline.errors import AnswerLostError, GitLabError, UsageError
+from gpu_pipeline.gitlab.attempts import Attempt
 from gpu_pipeline.gitlab.connection import Connection
+from gpu_pipeline.gitlab.pipelines import JobsOf, Node, walk
 from gpu_pipeline.gitlab.refusals import status_of
 from gpu_pipeline.gitlab.retrying import Time
 from gpu_pipeline.names import did_you_mean
-
-# doc/api/pipelines: statuses of pipelines. `manual` waits for a person, for ever if need be.
-ENDED = ("success", "failed", "canceled", "skipped", "manual")
-FAILED = ("failed", "canceled")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,98 +28,33 @@ class Patience:
     clock: Time = field(default_factory=Time)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Member:
-    """A pipeline of the family: the parent itself, or one that a bridge of it triggered."""
-
-    project_id: int
-    id: int
-    status: str
-    web_url: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Family:
-    """A parent and its children; `open_bridges` have triggered nothing yet."""
-
-    members: tuple[Member, ...]
-    open_bridges: tuple[str, ...]
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether nothing will happen any more by itself."""
-        return all(each.status in ENDED for each in self.members)
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether all children that there will be are there."""
-        return not self.open_bridges or self.members[0].status in ENDED
-
-    def __str__(self) -> str:
-        return ", ".join(f"pipeline {each.id} {each.status}" for each in self.members)
-
-
-@dataclass(frozen=True, kw_only=True)
-class JobState:
-    """The newest attempt of a job; the name stays the same when GitLab retries it."""
-
-    project_id: int
-    pipeline_id: int
-    id: int
-    name: str
-    status: str
-
-    @property
-    def key(self) -> tuple[int, str]:
-        """What stays when the job is retried."""
-        return self.pipeline_id, self.name
-
-
-def family_of(connection: Connection, pipeline: ProjectPipeline) -> Family:
-    """The pipeline and its children as they are now."""
-    now = connection.project.pipelines.get(pipeline.id)
-    members = [Member(project_id=now.project_id, id=now.id, status=now.status, web_url=now.web_url)]
-    waiting = []
-    for bridge in now.bridges.list(get_all=True):
-        below = bridge.downstream_pipeline
-        if below:
-            members.append(
-                Member(
-                    project_id=below["project_id"],
-                    id=below["id"],
-                    status=below["status"],
-                    web_url=below["web_url"],
-                )
-            )
-        elif bridge.status not in (*FAILED, "skipped", "manual"):
-            waiting.append(bridge.name)
-    if not members[1:] and now.status not in ENDED and not waiting:
-        waiting.append("a trigger job")  # the pipeline has only just been created
-    return Family(members=tuple(members), open_bridges=tuple(waiting))
-
-
 def wait_for_end(
     connection: Connection,
     pipeline: ProjectPipeline,
     patience: Patience,
-    played: Sequence[JobState] = (),
-) -> tuple[Family, list[JobState]]:
+    played: Sequence[Attempt] = (),
+) -> tuple[Node, list[Attempt]]:
     """Follow a pipeline and its children to their end; each change is said on stderr.
 
     Of the `played` jobs the end is told as well: they are optional, so that their failure does not
     fail the pipeline. Raises GitLabError when it takes longer than the timeout.
     """
-    keys = {each.key for each in played}
-    for family in _looks(connection, pipeline, patience):
-        if family.has_ended and family.is_settled:
-            # A pipeline counts as ended until a moment after a job of it was played.
-            jobs = [each for each in _jobs(connection, family) if each.key in keys] if keys else []
-            if all(each.status in ENDED and each.status != "manual" for each in jobs):
-                return family, jobs
+    keys = {_key(each) for each in played}
+    wanted = JobsOf.ALL if played else JobsOf.NONE
+    for node in _looks(connection, pipeline, patience, wanted):
+        # A pipeline counts as ended until a moment after a job of it was played.
+        jobs = [each for each in node.all_jobs() if _key(each) in keys]
+        if node.has_ended and all(each.is_finished for each in jobs):
+            return node, jobs
     raise GitLabError(
         f"pipeline {pipeline.id} has not ended within {patience.timeout:g} s; it goes on: "
         f"{pipeline.web_url}"
     )
+
+
+def _key(job: Attempt) -> tuple[int, str]:
+    """What stays when the job is retried."""
+    return job.pipeline, job.name
 
 
 def play(
@@ -129,20 +62,20 @@ def play(
     pipeline: ProjectPipeline,
     globs: Sequence[str],
     patience: Patience,
-) -> list[JobState]:
+) -> list[Attempt]:
     """Start the on-demand jobs that the globs name, as soon as they are there.
 
     What it returns are those that run now, also when somebody else had started them.
 
     Raises UsageError for a glob that no job matches, GitLabError after the timeout.
     """
-    for family in _looks(connection, pipeline, patience):
-        if not family.is_settled:
+    for node in _looks(connection, pipeline, patience, JobsOf.ALL):
+        if not node.is_settled:
             continue
-        jobs = list(_jobs(connection, family))
+        jobs = list(node.all_jobs())
         _check_globs(globs, [each.name for each in jobs], pipeline)
         chosen = [job for job in jobs if any(fnmatch.fnmatchcase(job.name, glob) for glob in globs)]
-        if any(each.status == "created" for each in chosen) and not family.has_ended:
+        if any(each.status == "created" for each in chosen) and not node.has_ended:
             continue  # GitLab has not yet decided what waits for whom
         for job in chosen:
             if job.status == "manual":
@@ -168,41 +101,25 @@ def _check_globs(globs: Sequence[str], names: Sequence[str], pipeline: ProjectPi
 
 
 def _looks(
-    connection: Connection, pipeline: ProjectPipeline, patience: Patience
-) -> Iterator[Family]:
-    """The family, again and again until the timeout; what changed is said."""
+    connection: Connection, pipeline: ProjectPipeline, patience: Patience, jobs: JobsOf
+) -> Iterator[Node]:
+    """The pipeline, again and again until the timeout; what changed is said."""
     end = patience.clock.now() + patience.timeout
     said = ""
     while True:
-        with connection.asking(f"reading pipeline {pipeline.id}", role="Reporter"):
-            family = family_of(connection, pipeline)
-        if str(family) != said:
-            said = str(family)
+        node = walk(connection, pipeline.id, jobs=jobs)
+        if node.statuses != said:
+            said = node.statuses
             tell(said)
-        yield family
+        yield node
         if patience.clock.now() + patience.interval > end:
             return
         patience.clock.sleep(patience.interval)
 
 
-def _jobs(connection: Connection, family: Family) -> Iterator[JobState]:
-    """Every job of the family, in its newest attempt."""
-    for member in family.members:
-        with connection.asking(f"listing the jobs of pipeline {member.id}", role="Reporter"):
-            pipelines = connection.project_of(member.project_id).pipelines
-            for job in pipelines.get(member.id, lazy=True).jobs.list(iterator=True):
-                yield JobState(
-                    project_id=member.project_id,
-                    pipeline_id=member.id,
-                    id=job.id,
-                    name=job.name,
-                    status=job.status,
-                )
-
-
-def _play_one(connection: Connection, job: JobState) -> None:
+def _play_one(connection: Connection, job: Attempt) -> None:
     """Play a job. To repeat it is safe: GitLab plays a job that waits only once."""
-    jobs = connection.project_of(job.project_id).jobs
+    jobs = connection.project_of(job.project).jobs
     with connection.asking(f"playing {job.name}"):
         try:
             jobs.get(job.id, lazy=True).play()

@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from gpu_pipeline.assignments import assignments
 from gpu_pipeline.console import show, tell
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
+from gpu_pipeline.gitlab.attempts import Attempt
 from gpu_pipeline.gitlab.connection import Connection, connect
+from gpu_pipeline.gitlab.pipelines import FAILED, Node
 from gpu_pipeline.gitlab.retrying import Time
-from gpu_pipeline.gitlab.running import FAILED, Family, JobState, Patience, play, wait_for_end
+from gpu_pipeline.gitlab.running import Patience, play, wait_for_end
 from gpu_pipeline.gitlab.starting import Start, Started, start_pipeline
 from gpu_pipeline.names import RUN_ID
 
@@ -32,23 +34,23 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     started = start_pipeline(connection, start, resume=bool(options.run_id), clock=clock)
     if not started.is_new:
         tell(f"{RUN_ID}={start.run_id} was started before; no further pipeline is started")
-    played: Sequence[JobState] = []
-    family = None
+    played: Sequence[Attempt] = []
+    ended = None
     patience = Patience(timeout=options.timeout, interval=options.interval, clock=clock)
     pipeline = started.pipeline
     try:
         if options.play:
             played = play(connection, pipeline, options.play, patience)
         if options.wait:
-            family, played = wait_for_end(connection, pipeline, patience, played)
+            ended, played = wait_for_end(connection, pipeline, patience, played)
     except KeyboardInterrupt:
         tell(f"pipeline {pipeline.id} goes on: {pipeline.web_url}")
         raise
     report = _json if options.format == "json" else _text
-    show(report(started, start, played, family))
-    if family is None:
+    show(report(started, start, played, ended))
+    if ended is None:
         return EXIT_OK
-    ends = [each.status for each in played] + [each.status for each in family.members]
+    ends = [each.status for each in played] + [each.status for each in ended.all_nodes()]
     return EXIT_DIFFERS if set(ends) & set(FAILED) else EXIT_OK
 
 
@@ -79,18 +81,18 @@ def _default_branch(connection: Connection) -> str:
     return str(branch)
 
 
-def _text(started: Started, start: Start, played: Sequence[JobState], family: Family | None) -> str:
+def _text(started: Started, start: Start, played: Sequence[Attempt], ended: Node | None) -> str:
     pipeline = started.pipeline
     lines = [f"pipeline {pipeline.id} on {start.ref}: {pipeline.web_url}"]
     if played:
         lines.append(f"played: {', '.join(sorted(each.name for each in played))}")
-    if family:
+    if ended:
         lines += [f"{each.name}: {each.status}" for each in played]
-        lines += [f"pipeline {each.id}: {each.status}" for each in family.members]
+        lines += [f"pipeline {each.id}: {each.status}" for each in ended.all_nodes()]
     return "\n".join(lines)
 
 
-def _json(started: Started, start: Start, played: Sequence[JobState], family: Family | None) -> str:
+def _json(started: Started, start: Start, played: Sequence[Attempt], ended: Node | None) -> str:
     pipeline = started.pipeline
     facts = {
         "id": pipeline.id,
@@ -100,8 +102,8 @@ def _json(started: Started, start: Start, played: Sequence[JobState], family: Fa
         "new": started.is_new,
         "played": [{"id": each.id, "name": each.name, "status": each.status} for each in played],
         "pipelines": [
-            {"project_id": each.project_id, "id": each.id, "status": each.status}
-            for each in (family.members if family else ())
+            {"project_id": each.project, "id": each.id, "status": each.status}
+            for each in (ended.all_nodes() if ended else ())
         ],
     }
     return json.dumps(facts, indent=2, ensure_ascii=False)

@@ -41,7 +41,7 @@ def verify(
     bridges = [*_bridges(pipeline)]
     present = [(planned, found[planned.name]) for planned in plan if planned.name in found]
     verdicts = {each.name: each for each in judged(present)}
-    waits = any(_is_open(bridge) for bridge in pipeline.all_bridges())
+    waits = any(bridge.is_open for bridge in pipeline.all_bridges())
     for planned in plan:
         if planned.name not in verdicts:
             verdicts[planned.name] = (
@@ -81,15 +81,10 @@ def _bridge(bridge: Bridge) -> Aspect:
         return passed(attempt.name, f"pipeline {child.id}, {child.status}")
     if bridge.is_cut:
         return unproven(attempt.name, "triggers a pipeline too far down, or one seen before")
-    if _is_open(bridge):
+    if bridge.is_open:
         return unproven(attempt.name, f"{attempt.status}: no child pipeline yet")
     reason = f" ({attempt.failure_reason})" if attempt.failure_reason else ""
     return failed(attempt.name, f"{attempt.status}{reason}: it created no child pipeline")
-
-
-def _is_open(bridge: Bridge) -> bool:
-    """Whether a bridge may still create its pipeline."""
-    return bridge.downstream is None and not bridge.is_cut and not bridge.attempt.is_finished
 
 
 def _why_missing(pipeline: Node) -> str:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from gpu_pipeline.ci_file import parse_ci_file
@@ -19,6 +18,7 @@ from gpu_pipeline.files import display, read_bytes, resolved, write_atomically
 from gpu_pipeline.gitlab.attempts import Attempt
 from gpu_pipeline.gitlab.connection import Connection, connect
 from gpu_pipeline.gitlab.logs import read_log
+from gpu_pipeline.gitlab.parallel import in_parallel
 from gpu_pipeline.gitlab.pipelines import CHILD_SOURCE, Node, walk
 from gpu_pipeline.gitlab.planned import PlannedJob, planned_jobs
 from gpu_pipeline.gitlab.verdict import JobVerdict, judge
@@ -126,9 +126,4 @@ def _judged(
         seen = read_log(connection, attempt, deadline=options.deadline)
         return judge(planned, attempt, seen)
 
-    pool = ThreadPoolExecutor(max_workers=options.parallel, thread_name_prefix="log")
-    try:
-        verdicts: Iterable[JobVerdict] = pool.map(one, jobs)
-        yield from verdicts
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    return in_parallel(one, jobs, at_once=options.parallel)

@@ -17,7 +17,7 @@ from gpu_pipeline.durations_file import Durations, read_durations
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, GitLabError
 from gpu_pipeline.gitlab.connection import Connection, connect
 from gpu_pipeline.gitlab.logs import read_log
-from gpu_pipeline.gitlab.pipelines import Node, walk
+from gpu_pipeline.gitlab.pipelines import JobsOf, Node, walk
 from gpu_pipeline.gitlab.progress import Expected, Progress, changes, progress_of
 from gpu_pipeline.gitlab.retrying import Time
 from gpu_pipeline.jobs import Job
@@ -67,7 +67,7 @@ def _looks(
     pods = _Pods(connection, options.deadline)
     while True:
         try:
-            pipeline = walk(connection, options.pipeline, parents_jobs=True)
+            pipeline = walk(connection, options.pipeline, jobs=JobsOf.ALL)
             reasons = pods.reasons(pipeline)
         except GitLabError as error:
             if seen_at is None or clock.now() - seen_at > _AWAY:
@@ -96,16 +96,15 @@ class _Pods:
     def reasons(self, pipeline: Node) -> dict[int, str]:
         """By the id of the job; a job that is not waiting is not there."""
         found = {}
-        for node in pipeline.all_nodes():
-            for attempt in node.jobs:
-                if attempt.status != "running" or attempt.id in self._started:
-                    continue
-                seen = read_log(self._connection, attempt, deadline=self._deadline, commands=0)
-                if seen.started:
-                    self._started.add(attempt.id)
-                elif seen.waiting:
-                    node_name = f" on {seen.node}" if seen.node else ""
-                    found[attempt.id] = f"{seen.waiting}{node_name}"
+        for attempt in pipeline.all_jobs():
+            if attempt.status != "running" or attempt.id in self._started:
+                continue
+            seen = read_log(self._connection, attempt, deadline=self._deadline, commands=0)
+            if seen.started:
+                self._started.add(attempt.id)
+            elif seen.waiting:
+                node_name = f" on {seen.node}" if seen.node else ""
+                found[attempt.id] = f"{seen.waiting}{node_name}"
         return found
 
 

@@ -37,8 +37,8 @@ class Done:
 class GitLab:
     """Runs `gitlab TOPIC …` in an empty folder, with a maintainer's token unless told otherwise.
 
-    Each run is a process of its own. They are forked, which takes a tenth of the time, unless
-    `as_users_do` asks for what a shell would do.
+    Each run is a process of its own. They are forked, which takes a tenth of the time; the first
+    run of each of the topics in `as_users_do` is started as a shell would.
     """
 
     def __init__(self, world: World, server: GitLabServer, folder: Path) -> None:
@@ -46,7 +46,7 @@ class GitLab:
         self.server = server
         self.folder = folder
         self.token = world.token()
-        self.as_users_do = False
+        self.as_users_do: set[str] = set()
 
     def __call__(
         self,
@@ -58,7 +58,8 @@ class GitLab:
         project: str | None = "7",
     ) -> Done:
         """Run it and look for tokens in all it said and wrote; none may show."""
-        if self.as_users_do:
+        if arguments[0] in self.as_users_do:
+            self.as_users_do.remove(str(arguments[0]))
             with self.start(
                 *arguments, environment=environment, token=token, server=server, project=project
             ) as process:

@@ -9,11 +9,11 @@ import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-_TOPICS = "doctor history lint note schedule trigger verify watch".split()
+TOPICS = "doctor history lint note schedule trigger verify watch".split()
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [__name__, "gpu_pipeline.gitlab_command", "gpu_pipeline.gitlab.refusals", "gitlab.v4.objects"]
-    + [f"gpu_pipeline.gitlab.{topic}" for topic in _TOPICS]
+    + [f"gpu_pipeline.gitlab.{topic}" for topic in TOPICS]
 )
 SECONDS = 100
 

@@ -47,7 +47,7 @@ def test_a_project_that_is_ready_is_called_so(gitlab: GitLab, ready: World) -> N
     assert text.out.endswith("\n\nready\n")
     for subject in ("token", "server", "project", "branch", "pipeline variables", "routing",
                     "project timeout", "runners with gpu, kapsule", "runners with kapsule",
-                    "variable REGISTRY", "schedule", "parent file"):  # fmt: skip
+                    "variable REGISTRY", "schedule", "parent file", "templates"):  # fmt: skip
         assert f"ok       {subject}" in text.out
 
 
@@ -149,6 +149,16 @@ CASES: list[tuple[str, Callable[[World], object], str]] = [
      "error parent file: .gitlab-ci.yml is not on main"),
     ("other routing", lambda w: w.put_file("routing.toml", b"x"),
      "warning routing: routing.toml on main differs"),
+    ("other template", lambda w: w.put_file("templates/tasks/hyperopt.yml.j2", b"x"),
+     "warning templates: templates/tasks/hyperopt.yml.j2 on main differs from yours"),
+    ("template only there", lambda w: w.put_file("templates/tasks/more.yml.j2", b"x"),
+     "warning templates: templates/tasks/more.yml.j2 on main differs"),
+    ("template only here",
+     lambda w: w.project.files.pop(("main", "templates/bases/train-rl-base.yml.j2")),
+     "warning templates: templates/bases/train-rl-base.yml.j2 on main differs"),
+    ("no templates", lambda w: [w.project.files.pop(key) for key in [*w.project.files]
+                                if key[1].startswith("templates/")],
+     "error templates: templates is not on main"),
     ("parent elsewhere",
      lambda w: w.project.attributes.update(ci_config_path="ci.yml@team/shared"),
      "warning parent file: the project takes its pipeline from ci.yml@team/shared"),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import datetime
 import json
-import subprocess
-import sys
+from pathlib import Path
 
 import pytest
 
-from tests.conftest import REFERENCE, ROOT
+from tests.conftest import REFERENCE
 from tests.gitlab_server import GitLabServer, Job, Pipeline, World
 
 from . import scenario
 from .conftest import PARENT, SHIPPED, GitLab
 from .nights import CHILD, good_log, planned
+from .process import TOPICS, run_forked
 
 QUICK = 0.01
 
@@ -78,16 +78,17 @@ def make_ready(world: World) -> None:
     world.project.notes[12] = []
     for name in (".gitlab-ci.yml", "routing.toml"):
         world.put_file(name, (REFERENCE / name).read_bytes())
+    world.put_folder("templates", REFERENCE / "templates")
     Night(world)
 
 
 @pytest.mark.parametrize("faulty", [False, True], ids=["good network", "bad network"])
 def test_a_night_passes_from_end_to_end(
-    faulty: bool, gitlab: GitLab, world: World, server: GitLabServer
+    faulty: bool, gitlab: GitLab, world: World, server: GitLabServer, tmp_path: Path
 ) -> None:
     """On the bad network each GET fails twice, and of each first POST the answer is lost."""
     make_ready(world)
-    gitlab.as_users_do = not faulty
+    gitlab.as_users_do = set() if faulty else set(TOPICS)
     if faulty:
         server.faults.each_get(2)
         server.faults.lose_posts()
@@ -101,12 +102,11 @@ def test_a_night_passes_from_end_to_end(
     assert sources[0][0] == parent
     assert len(world.project.schedules) == 1
     assert len(world.project.notes[12]) == 1
+    assert not gitlab.as_users_do, "every topic has been run"
     assert durations
     assert len(json.loads(durations)["jobs"]) == len(planned())
-    plan = subprocess.run(
-        [sys.executable, ROOT / "generate_pipeline.py", "plan", *SHIPPED, "--source", "schedule",
-         "--var", "TRAIN_VALIDATE=true", "--durations", "durations.json", "--format", "json"],
-        cwd=gitlab.folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert plan.returncode == 0, plan.stderr
-    assert "hyperopt-dqn" in plan.stdout
+    plan = ["plan", *map(str, SHIPPED), "--source", "schedule", "--var", "TRAIN_VALIDATE=true",
+            "--durations", "durations.json", "--format", "json"]  # fmt: skip
+    code, out, err = run_forked(plan, gitlab.folder, gitlab.environment("", None), "", tmp_path)
+    assert code == 0, err
+    assert b"hyperopt-dqn" in out

@@ -145,3 +145,15 @@ def test_a_note_is_cut_to_what_gitlab_takes_and_its_code_is_closed() -> None:
     assert len(body) <= 1_000_000
     assert body.endswith("*The rest is left out: a note holds no more.*\n")
     assert body.count("```") == 2
+
+
+def test_a_token_in_what_is_posted_is_masked_also_where_the_note_is_cut(
+    gitlab: GitLab, world: World
+) -> None:
+    world.project.notes[12] = []
+    longest = 1_000_000
+    for start in (longest - 200, longest - 160):
+        gitlab("note", "--merge-request", "12", "--body-file", "-", "--key", f"k{start}",
+               stdin="x" * start + "\n" + gitlab.token)  # fmt: skip
+    assert world.project.notes[12]
+    assert not any(gitlab.token[:10] in str(each) for each in world.project.notes[12])

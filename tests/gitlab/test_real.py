@@ -15,6 +15,7 @@ from tests.gitlab_server import World
 
 from . import scenario
 from .conftest import GitLab
+from .process import TOPICS
 
 _NEEDED = ("E2E_SERVER", "E2E_PROJECT", "E2E_TOKEN")
 _MISSING = [name for name in _NEEDED if not os.environ.get(name)]
@@ -38,7 +39,7 @@ def target(tmp_path: Path) -> Iterator[scenario.Target]:
     world.tokens.clear()
     runner = GitLab(world, SimpleNamespace(url=url), tmp_path)  # type: ignore[arg-type]
     world.tokens[token] = next(iter(world.tokens.values()))
-    runner.token, runner.as_users_do = token, True
+    runner.token, runner.as_users_do = token, set(TOPICS)
     name = f"e2e-{secrets.token_hex(4)}"
     ca_file = os.environ.get("REQUESTS_CA_BUNDLE")
     with python_gitlab.Gitlab(url, private_token=token, ssl_verify=ca_file or True) as client:

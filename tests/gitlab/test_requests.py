@@ -10,11 +10,11 @@ from .conftest import SHIPPED_WITH_PARENT, GitLab
 from .test_night import make_ready
 
 
-# doctor: nine, one for each of two sets of tags, one for the runner, two for the schedule.
+# doctor: ten, one for each of two sets of tags, one for the runner, two for the schedule.
 @pytest.mark.parametrize(
     ("command", "number"),
     [
-        (("doctor", *SHIPPED_WITH_PARENT), 9 + 2 + 1 + 2),
+        (("doctor", *SHIPPED_WITH_PARENT), 10 + 2 + 1 + 2),
         (("lint", *SHIPPED_WITH_PARENT), 2),
         (("trigger",), 3),
         (("trigger", "--ref", "main"), 2),

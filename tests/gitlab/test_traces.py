@@ -65,6 +65,18 @@ def test_a_log_gets_its_verdict(path: Path) -> None:
     assert all(each.detail for each in found.aspects)
 
 
+def test_what_is_printed_after_the_preparation_overwrites_nothing() -> None:
+    """As by a hook of the repository, while the sources are fetched."""
+    job = PLAN["hyperopt-tft"]
+    log = (TRACES / "selector-missing.log").read_bytes()
+    (selector,) = job.selectors.items()
+    fake = f'"NodeSelector" "{selector[0]}" overwritten with "{selector[1]}"\n'.encode()
+    at = log.index(b"\n", log.index(b"Using Kubernetes namespace")) + 1
+    attempt = Attempt(id=1, name=job.name, status="success", project=7, pipeline=1)
+    found = judge(job, attempt, evidence_of(log[:at] + fake + log[at:]))
+    assert {each.name: each.verdict for each in found.aspects}["routed"] == "FAIL"
+
+
 def test_there_are_many_logs_and_each_has_its_expectation() -> None:
     assert len(LOGS) >= 36
     assert {path.stem for path in LOGS} == {path.stem for path in TRACES.glob("*.toml")}

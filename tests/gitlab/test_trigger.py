@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from tests.gitlab_server import DEVELOPER, REPORTER, GitLabServer, World
+from tests.gitlab_server import DEVELOPER, REPORTER, GitLabServer, Pipeline, World
 
 from .conftest import GitLab
 from .worlds import OnDemand
@@ -159,6 +159,22 @@ def test_a_failed_pipeline_is_an_exit_code(gitlab: GitLab, world: World) -> None
     done = gitlab("trigger", "--wait", *QUICK)
     assert done.code == 1
     assert done.out.endswith("failed\n")
+
+
+def test_the_childs_own_children_are_waited_for(gitlab: GitLab, world: World) -> None:
+    below = world.add_pipeline(source="parent_pipeline", status="running")
+
+    def start(parent: Pipeline) -> None:
+        child = world.add_pipeline(source="parent_pipeline", status="success")
+        world.add_bridge(parent, "train", downstream=child)
+        world.add_bridge(child, "further", downstream=below)
+        parent.status = "success"
+        world.later.extend((lambda: None, lambda: setattr(below, "status", "failed")))
+
+    world.on_pipeline = start
+    done = gitlab("trigger", "--wait", *QUICK)
+    assert done.code == 1
+    assert f"pipeline {below.id}: failed" in done.out
 
 
 def test_waiting_has_an_end(gitlab: GitLab, world: World) -> None:

@@ -72,6 +72,15 @@ def test_a_failed_pipeline_exits_1(gitlab: GitLab, world: World) -> None:
     assert gitlab("watch", parent.id, *INPUTS, *QUICK).code == 1
 
 
+@pytest.mark.parametrize(("status", "code"), [("manual", 0), ("skipped", 1)])
+def test_a_child_of_buttons_ends_well_and_one_in_which_nothing_may_run_does_not(
+    status: str, code: int, gitlab: GitLab, world: World
+) -> None:
+    child = world.add_pipeline(source="parent_pipeline", status="skipped")
+    world.add_job(child, "hyperopt-dqn", status=status, allow_failure=True)
+    assert gitlab("watch", child.id, *INPUTS, *QUICK).code == code
+
+
 def test_the_forecast_uses_what_was_measured(gitlab: GitLab, world: World) -> None:
     night(world)
     assert gitlab("history", *INPUTS).code == 0

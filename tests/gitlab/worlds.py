@@ -15,6 +15,7 @@ def make_ready(world: World) -> None:
     world.set_variable("REGISTRY", "registry.example.com/team")
     for name in (".gitlab-ci.yml", "routing.toml"):
         world.put_file(name, (REFERENCE / name).read_bytes())
+    world.put_folder("templates", REFERENCE / "templates")
     schedule = world.add_schedule(variables={"TRAIN_VALIDATE": "true"})
     schedule.pipelines.append(world.add_pipeline(source="schedule", status="success"))
 

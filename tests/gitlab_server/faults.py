@@ -9,6 +9,11 @@ Kinds of fault:
     "slow"      the answer comes after `Faults.slow_seconds`; the request takes effect
     "truncate"  the answer ends in the middle, and its length says that this is all
     "html"      a proxy's page in place of the answer, with status 200
+    "json:TEXT", "refuse:TEXT"  this body in place of the answer, with status 200 or 400
+    "to:PLACE"  a redirect there
+    "drip"      the body comes a byte at a time, as long as somebody listens
+    "flood"     the body does not end
+    "around"    the answer's Link header says that its next page is itself
 """
 
 from __future__ import annotations

@@ -106,6 +106,21 @@ def get_file(request: Request) -> Reply:
     )  # fmt: skip
 
 
+@route("GET", f"{_P}/repository/tree", access=REPORTER)
+def list_tree(request: Request) -> Reply:
+    """The files below a folder, all of them (`recursive`); folders themselves are left out."""
+    ref, folder = request.value("ref", request.project.default_branch), request.value("path")
+    found = [
+        {"id": hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest(),  # noqa: S324
+         "name": path.rpartition("/")[2], "type": "blob", "path": path, "mode": "100644"}
+        for (branch, path), content in sorted(request.project.files.items())
+        if branch == ref and path.startswith(f"{folder}/")
+    ]  # fmt: skip
+    if not found:
+        raise RefusalError(404, "404 Tree Not Found")
+    return Reply(found, pages=True)
+
+
 @route("GET", f"{_P}/variables", access=MAINTAINER)
 def list_variables(request: Request) -> Reply:
     return Reply(request.project.variables, pages=True)

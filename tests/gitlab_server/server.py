@@ -20,6 +20,8 @@ from .pages import page
 from .routing import ROUTES, RefusalError, Reply, Request, permit
 from .world import Token, World
 
+_INSTEAD = {"json": 200, "refuse": 400, "to": 302}  # faults with a text of their own
+
 
 class GitLabServer:
     """Serves a world on a free port of 127.0.0.1 for as long as it is entered."""
@@ -169,6 +171,10 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             if kind == "reset":
                 self._reset()
+            elif kind in ("drip", "flood"):
+                self._pour(b" " if kind == "drip" else b" " * 2**20)
+            elif kind and kind.partition(":")[0] in _INSTEAD:
+                self._instead(*kind.split(":", 1))
             elif kind and kind.partition(":")[0].isdecimal():
                 self._refuse(kind)
             else:
@@ -184,6 +190,24 @@ class _Handler(BaseHTTPRequestHandler):
             or self.headers.get("JOB-TOKEN")
             or (bearer.removeprefix("Bearer ") if bearer.startswith("Bearer ") else None)
         )
+
+    def _instead(self, kind: str, text: str) -> None:
+        headers = {"Content-Type": "application/json"}
+        if kind == "to":
+            headers, text = {"Location": text}, ""
+        self._send(_INSTEAD[kind], text.encode(), headers)
+
+    def _pour(self, piece: bytes) -> None:
+        """A body without an end. A byte now and then keeps every read from timing out."""
+        self.send_response(200)
+        self.end_headers()
+        self.close_connection = True
+        try:
+            while True:
+                self.wfile.write(piece)
+                time.sleep(0.02 if len(piece) == 1 else 0)
+        except OSError:
+            return  # the client has had enough
 
     def _refuse(self, kind: str) -> None:
         status, _, seconds = kind.partition(":")
@@ -207,6 +231,8 @@ class _Handler(BaseHTTPRequestHandler):
         if kind == "html":
             content, content_type = b"<html><body>Please sign in</body></html>", "text/html"
         headers = {"Content-Type": content_type, **reply.headers}
+        if kind == "around":
+            headers["Link"] = f'<{self.server.owner.url}{self.path}>; rel="next"'
         self._send(reply.status, content, headers, cut=kind == "cut")
 
     def _send(

@@ -7,6 +7,7 @@ import itertools
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 # Access levels (doc/api/members).
@@ -304,6 +305,14 @@ class World:
             "description": None, **more,
         }  # fmt: skip
         (self.project.group_variables if group else self.project.variables).append(variable)
+
+    def put_folder(self, path: str, folder: Path, ref: str = "main") -> None:
+        """Every file below a folder of this machine."""
+        for file in folder.rglob("*"):
+            if file.is_file():
+                self.put_file(
+                    f"{path}/{file.relative_to(folder).as_posix()}", file.read_bytes(), ref
+                )
 
     def put_file(self, path: str, content: bytes, ref: str = "main") -> None:
         """A file of the first project's repository."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
+from gpu_pipeline.gitlab.attempts import moment
 from gpu_pipeline.gitlab.checkups.line import Case, Line, Unread, ask, error, ok, warning
 from gpu_pipeline.gitlab.connection import Connection
 
@@ -33,7 +34,8 @@ def check_token(connection: Connection, today: datetime.date) -> list[Line]:
                 "make one with the scope `api` for these commands",
             )
         )
-    if end and datetime.date.fromisoformat(str(end)) - today < _SOON:
+    last_day = moment(end)
+    if last_day and last_day.date() - today < _SOON:
         lines.append(
             warning("token", f"ends on {end}", "make a new one before (Settings → Access tokens)")
         )

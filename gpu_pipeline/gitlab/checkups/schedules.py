@@ -9,6 +9,7 @@ from typing import Any
 from gitlab.v4.objects import ProjectPipelineSchedule
 
 from gpu_pipeline.gitlab import cron
+from gpu_pipeline.gitlab.attempts import moment
 from gpu_pipeline.gitlab.checkups.line import Case, Line, Unread, ask, error, ok, warning
 from gpu_pipeline.names import TRAIN_VALIDATE
 
@@ -143,7 +144,7 @@ def _check_variable(found: ProjectPipelineSchedule, subject: str) -> list[Line]:
 
 
 def _check_time(found: ProjectPipelineSchedule, subject: str, now: datetime.datetime) -> list[Line]:
-    coming = _time(found.attributes.get("next_run_at"))
+    coming = moment(found.attributes.get("next_run_at"))
     if found.active and coming is not None and coming < now - _LATE:
         return [
             error(
@@ -166,7 +167,7 @@ def _check_last(
         return []
     last = found.attributes.get("last_pipeline")
     if not last:
-        since = _time(found.attributes.get("created_at"))
+        since = moment(found.attributes.get("created_at"))
         if since is not None and now - since > 2 * period:
             return [_overdue(subject, "has never run", since)]
         return []
@@ -174,7 +175,7 @@ def _check_last(
     read = ask(case.connection, "its last pipeline", "Reporter", lambda: pipelines.get(last["id"]))
     if isinstance(read, Line):
         return [read]
-    started = _time(read.created_at)
+    started = moment(read.created_at)
     lines: Sequence[Line] = []
     if started is not None and now - started > 2 * period:
         lines = [_overdue(subject, f"last ran as pipeline {read.id}", started)]
@@ -190,7 +191,3 @@ def _overdue(subject: str, what: str, since: datetime.datetime) -> Line:
         f"is overdue: it {what}, and {since:%Y-%m-%d %H:%M} UTC is more than two periods ago",
         "GitLab tells nobody when a schedule cannot start: play it by hand, and read what it says",
     )
-
-
-def _time(text: Any) -> datetime.datetime | None:
-    return datetime.datetime.fromisoformat(text) if isinstance(text, str) else None
