@@ -48,7 +48,7 @@ bench-plans: $(VENV)/dev
 golden: $(VENV)/dev
 	rm -rf tests/reference && mkdir -p tests/reference
 	cp -R routing.toml .gitlab-ci.yml templates tests/reference/
-	UPDATE=1 $(VENV)/bin/python -m pytest tests/test_golden.py
+	UPDATE=1 $(VENV)/bin/python -m pytest tests/test_golden.py tests/init
 	$(MAKE) docs
 
 # What is written from the code: the schema, the list of findings, the commands, the README's picture.

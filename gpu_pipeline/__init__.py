@@ -14,6 +14,8 @@ The data flows through these modules, in this order:
 `plan/` says from the same jobs who runs when and what it costs; `routing_diff` and `plan_diff` hold
 two routings against each other, of which `revisions` may read one from git.
 
+`adopt/` goes the other way: from a hand-written CI file to a routing that renders its jobs.
+
 `cli` reads the options, and a module for each kind of command (`commands` and those that end in
 `_command`) runs these steps; only they, `loading`, `revisions`, `files` and `console` touch the
 world.

@@ -107,6 +107,7 @@ _COMMANDS = {
     "explain": "show each value of a job and the line it comes from",
     "cluster": "print what the cluster must be told: runner settings, GPU sharing, fit",
     "diff": "show what moves from another routing to this one, and what it costs or saves",
+    "init": "adopt a hand-written .gitlab-ci.yml: write the routing that renders its jobs",
     "gitlab": "talk to a GitLab server: check, start, watch and verify pipelines there",
     "schema": "print the JSON schema of routing.toml, for editors",
     "completion": "print what completes commands and options in a shell",
@@ -122,6 +123,7 @@ _MODULES = {
     "diff": "diff_command",
     "gitlab": "gitlab_command",
     "completion": "completion_command",
+    "init": "init_command",
 }
 SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 
@@ -187,6 +189,10 @@ def _add_arguments(command: str, parser: Parser) -> None:
         from gpu_pipeline.gitlab_options import add_gitlab_arguments
 
         add_gitlab_arguments(parser, root=ROOT)
+    elif command == "init":
+        from gpu_pipeline.init_options import add_init_arguments
+
+        add_init_arguments(parser, root=ROOT)
     elif command == "plan":
         from gpu_pipeline.plan_options import add_plan_arguments
 

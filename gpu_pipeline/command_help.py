@@ -78,6 +78,11 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = {
     "gitlab schedule": {0: "it is as it should be", 2: _USAGE, 4: _NETWORK},
     "gitlab history": {0: "written", 2: _USAGE, 4: _NETWORK},
     "gitlab note": {0: "it says so now", 2: _USAGE, 4: _NETWORK},
+    "init": {
+        0: "written, and every job is as it was",
+        1: "written, but something could not be expressed",
+        2: "wrong usage, or no training job in the file",
+    },
     "schema": {0: _OK, 2: "wrong usage"},
     "completion": {0: _OK, 2: "wrong usage, or the package shtab is not installed"},
 }
@@ -160,6 +165,12 @@ EXAMPLES: Mapping[str, Mapping[str, str]] = {
         "--body-file diff.md --body-file check.md": "in a merge request's pipeline",
         "--merge-request 12 --body-file -": "from stdin",
     },
+    "init": {
+        "--from .gitlab-ci.yml -o -": "print the routing, and write nothing",
+        "--from ci.yml -o cluster --gpu l40s='NVIDIA L40S'": "into a folder of its own",
+        "--from ci.yml -o cluster --assume limits.memory=40Gi": "what jobs do not say",
+        "--from .gitlab-ci.yml --force": "replace routing and templates here",
+    },
     "schema": {"-o docs/routing.schema.json": "the file that routing.toml names"},
     "completion": {
         "bash -o ~/.gpu_pipeline.bash": "a file that ~/.bashrc reads with `source`",
@@ -169,6 +180,10 @@ EXAMPLES: Mapping[str, Mapping[str, str]] = {
 }
 
 FURTHER: Mapping[str, str] = {
+    "init": """\
+The file is only read, and nothing is fetched: what it includes is not seen. The
+result is rendered in memory and compared with the file, job by job.
+docs/adopting.md goes through it.""",
     "diff": """\
 A revision's routing and templates are read with git; nothing is checked out.
 What a revision does not have is new. `refs/heads/NAME` is a branch even if a

@@ -15,6 +15,11 @@ _SELECTOR = re.compile(rf"{_LABEL_KEY}={_LABEL_NAME}")
 _TAINT = re.compile(rf"{_LABEL_KEY}(?:={_LABEL_NAME})?:(?:NoSchedule|PreferNoSchedule|NoExecute)")
 
 
+def is_selector(text: str) -> bool:
+    """Whether a text is a node selector, label=value."""
+    return _SELECTOR.fullmatch(text) is not None
+
+
 def check_pools(pools: Mapping[str, Pool], problems: Problems) -> None:
     """Add every problem with a pool, and between pools, to `problems`."""
     for name, pool in pools.items():

@@ -25,6 +25,8 @@ from gpu_pipeline.reports.layout import table
 from .conftest import ROOT, SHIPPED, Result
 
 BEFORE = str(ROOT / "examples/single-pool.toml")
+HAND = str(ROOT / "tests/init/good/team-two-pools.yml")
+INCLUDES = str(ROOT / "tests/init/good/includes.yml")
 LATE = "late.toml"  # a routing whose jobs are ended by their timeout
 FAULTY = "faulty.yml"  # a child that GitLab would refuse
 # command, arguments, exit code, and a piece of what is said.
@@ -57,6 +59,9 @@ CASES = [
     ("diff", BEFORE, 0, "Jobs moved or changed"),
     ("diff", f"{BEFORE} --exit-code", 1, "Jobs moved or changed"),
     ("diff", "no-such-revision", 2, "no-such-revision"),
+    ("init", f"--from {HAND} -o -", 0, "[families."),
+    ("init", f"--from {INCLUDES} -o -", 1, "include"),
+    ("init", "--from absent.yml", 2, "absent.yml: cannot be read"),
     ("schema", "", 0, '"$defs"'),
     ("schema", "--rooting x", 2, 'unknown option "--rooting"'),
     ("completion", "bash", 0, "_shtab_generate_pipeline_py generate_pipeline.py"),
@@ -126,7 +131,8 @@ def test_every_example_is_understood(line: str) -> None:
 
 def test_an_option_is_called_and_described_alike_everywhere() -> None:
     differ = {"--var", "--ref", "--output", "-o", "--format", "--timeout", "--interval", "--job",
-              "--durations", "--schedule", "--child", "--tags", "--dry-run"}  # fmt: skip
+              "--durations", "--schedule", "--child", "--tags", "--dry-run",
+              "--templates"}  # fmt: skip
     found: dict[str, set[tuple[object, ...]]] = {}
     for parser in PARSERS.values():
         for action in parser._actions:
@@ -172,7 +178,7 @@ def test_the_version_is_that_of_the_project(run: Callable[..., Result]) -> None:
     [
         f"{name} {arguments}"
         for name, arguments, code, _ in CASES
-        if code == 0 and name not in ("render", "eval")
+        if code == 0 and name not in ("render", "eval", "init")
     ],
 )
 def test_a_result_can_go_to_a_file(command: str, run: Callable[..., Result]) -> None:

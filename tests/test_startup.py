@@ -31,6 +31,7 @@ finally:
         (["gitlab", "trigger", "--help"], set()),
         (["--version"], set()),
         (["completion", "bash"], {"shtab"}),
+        (["init", "--help"], set()),
         (["eval", '"a" == "a"'], {"re2"}),
         (["-o", "-"], {"jinja2", "pydantic", "re2", "yaml"}),
         (["preview"], LOADED),

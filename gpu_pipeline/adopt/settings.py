@@ -1,0 +1,253 @@
+"""What each job is given, in the terms of routing.toml; what those have no words for is noted."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from gpu_pipeline.adopt.handwritten import HandFile, HandJob, needs_of, tags_of
+from gpu_pipeline.adopt.notes import Notes
+from gpu_pipeline.adopt.places import SELECTOR, TOLERATION, Place
+from gpu_pipeline.adopt.starting import Rules, for_child, rules_of
+from gpu_pipeline.checks.child.ruby import ruby_plain
+from gpu_pipeline.checks.child.shapes import is_mapping, text_in
+from gpu_pipeline.durations import format_duration, seconds_in
+from gpu_pipeline.errors import RoutingError
+from gpu_pipeline.names import OWN_VARIABLES, VARIABLE_NAME
+from gpu_pipeline.problems import Problems
+from gpu_pipeline.routing_model import Settings
+from gpu_pipeline.routing_settings import check_settings
+
+Key = tuple[str, ...]
+_SIZE = re.compile(r"KUBERNETES_(CPU|MEMORY|EPHEMERAL_STORAGE)_(REQUEST|LIMIT)")
+_PROJECT_TIMEOUT = "1h"  # GitLab: a project's own, unless somebody changed it
+# What a job must be given somewhere: rendering stops when it is not.
+REQUIRED: tuple[Key, ...] = (
+    ("image",), ("tags",), ("timeout",), ("epochs",), ("rules",),
+    ("requests", "cpu"), ("requests", "memory"), ("limits", "cpu"), ("limits", "memory"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """A job with its values by their key in routing.toml, such as ("requests", "cpu").
+
+    `rules` are those of the hand-written file, before they were put into a child's terms, and
+    `absorbed` the variables that live on in the command alone.
+    """
+
+    place: Place
+    values: Mapping[Key, object]
+    rules: Rules
+    absorbed: frozenset[str]
+
+
+def settings_of(
+    places: Sequence[Place],
+    file: HandFile,
+    *,
+    captured: set[str],
+    assume: Mapping[Key, object],
+    notes: Notes,
+) -> list[Given]:
+    """What each job is given. `assume` are values for jobs that the file gives none."""
+    by_name: dict[str, list[Place]] = {}
+    for place in places:
+        hand = place.worker.hand
+        for name in dict.fromkeys((hand.written, hand.name)):
+            by_name.setdefault(name, []).append(place)
+    return [
+        _given(
+            place,
+            {
+                ("needs",): _needs(place, by_name, notes),
+                **dict(_keys(place.worker.hand, notes)),
+                **dict(_sizes(place, notes)),
+                **dict(_variables(place.worker.hand, captured, notes)),
+            },
+            is_child=file.is_child,
+            assume=assume,
+            notes=notes,
+        )
+        for place in places
+    ]
+
+
+def _given(
+    place: Place,
+    read: Mapping[Key, object],
+    *,
+    is_child: bool,
+    assume: Mapping[Key, object],
+    notes: Notes,
+) -> Given:
+    job = place.worker.hand
+    rules = rules_of(job, notes)
+    absorbed = frozenset(
+        name for name in place.worker.training.used if not _used_elsewhere(name, job)
+    )
+    values: dict[Key, object] = {
+        ("pool",): place.pool,
+        ("epochs",): place.worker.epochs,
+        ("rules",): rules if is_child else for_child(rules),
+        **{key: value for key, value in read.items() if _kept(key, absorbed)},
+    }
+    for kind in ("cpu", "memory", "ephemeral_storage"):
+        if ("limits", kind) in values and ("requests", kind) not in values:
+            values["requests", kind] = values["limits", kind]
+            notes.assumed(
+                job.line,
+                f"{job.name}:requests.{kind}",
+                "only the limit is given, and Kubernetes then requests as much",
+            )
+    for key, value in assume.items():
+        values.setdefault(key, value)
+    if ("timeout",) not in values:
+        values["timeout",] = _PROJECT_TIMEOUT
+        notes.assumed(
+            job.line,
+            f"{job.name}:timeout",
+            f"not given, so the project's own holds, {_PROJECT_TIMEOUT} unless it was changed",
+        )
+    return Given(place=place, values=_accepted(values, job, notes), rules=rules, absorbed=absorbed)
+
+
+def _kept(key: Key, absorbed: frozenset[str]) -> bool:
+    return key[0] != "variables" or key[1] not in absorbed
+
+
+def _used_elsewhere(name: str, job: HandJob) -> bool:
+    """Whether anything but the commands refers to a variable."""
+    rest = {
+        key: ruby_plain(tree)
+        for key, tree in job.tree.items()
+        if key not in ("before_script", "script", "parallel", "variables")
+    }
+    others = [each.value for other, each in job.variables.items() if other != name]
+    text = json.dumps([rest, others], default=str)
+    return re.search(rf"\$(?:{name}\b|\{{{name}\b)", text) is not None
+
+
+def _keys(job: HandJob, notes: Notes) -> Iterator[tuple[Key, object]]:
+    image = job.tree.get("image")
+    if is_mapping(image) and image is not None:
+        for key, tree in image.items():
+            if key != "name":
+                notes.lost(
+                    tree.line, f"{job.name}:image:{key}", "the routing gives an image by its name"
+                )
+        image = image.get("name")
+    if (name := text_in(image)) is not None:
+        yield ("image",), name
+    if tags := tags_of(job):
+        yield ("tags",), list(tags)
+    timeout = job.tree.get("timeout")
+    if timeout is not None:
+        text = str(ruby_plain(timeout))
+        seconds = seconds_in(text)
+        if seconds is not None:
+            yield ("timeout",), text if _has_units(text) else format_duration(seconds)
+
+
+def _has_units(text: str) -> bool:
+    return re.fullmatch(r"(?:\s*[0-9]{1,9}\s*[a-z]+)+\s*", text) is not None
+
+
+def _sizes(place: Place, notes: Notes) -> Iterator[tuple[Key, object]]:
+    job = place.worker.hand
+    for name, variable in job.variables.items():
+        match = _SIZE.fullmatch(name)
+        if match and variable.value:
+            yield (f"{match[2].lower()}s", match[1].lower()), job.value_of(name)
+    selectors = {
+        job.value_of(name): each.line
+        for name, each in job.variables.items()
+        if name.startswith(SELECTOR)
+    }
+    for value in place.worker.selectors[1:]:
+        notes.lost(
+            selectors[value], f"{job.name}:variables",
+            f'a pool has one node selector; "{value}" is a second one',
+        )  # fmt: skip
+
+
+def _variables(job: HandJob, captured: set[str], notes: Notes) -> Iterator[tuple[Key, object]]:
+    for name, variable in job.variables.items():
+        if name in captured or name in OWN_VARIABLES or _SIZE.fullmatch(name):
+            continue
+        if name.startswith((SELECTOR, TOLERATION)):
+            continue
+        if not VARIABLE_NAME.fullmatch(name):
+            notes.lost(variable.line, f"{job.name}:variables:{name}", "no shell can use that name")
+            continue
+        if job.tree.plain_at("variables", name, "expand") is False and "$" in variable.value:
+            notes.lost(
+                variable.line, f"{job.name}:variables:{name}:expand",
+                "a variable of the routing is always expanded; write $$ for a dollar sign",
+            )  # fmt: skip
+        yield ("variables", name), variable.value
+
+
+def _needs(place: Place, by_name: Mapping[str, Sequence[Place]], notes: Notes) -> list[str]:
+    """The tasks whose jobs of the same models a job waits for."""
+    job = place.worker.hand
+    tasks: dict[str, None] = {}
+    for need in needs_of(job) or []:
+        found = [
+            other
+            for other in by_name.get(need.job, ())
+            if not need.matrix or other.worker.hand.matrix in need.matrix
+        ]
+        ours = [other for other in found if set(other.models) & set(place.models)]
+        about = f"{job.name}:needs"
+        if place in found:
+            notes.lost(need.line, about, "a job cannot need itself: GitLab refuses the file")
+            continue
+        if not found:
+            name = f'"{need.job}"' if need.job else "another pipeline's job"
+            notes.lost(
+                need.line, about,
+                f"{name} is no job of the child pipeline; let the trigger job wait for it",
+            )  # fmt: skip
+        elif len(ours) < len(found):
+            notes.lost(need.line, about, f'"{need.job}" is of other models; needs are by task')
+        elif not need.plain:
+            notes.lost(need.line, about, f'"{need.job}" is needed with options, which are dropped')
+        tasks |= dict.fromkeys(other.task for other in ours)
+    return list(tasks)
+
+
+def _accepted(values: Mapping[Key, object], job: HandJob, notes: Notes) -> dict[Key, object]:
+    """The values that routing.toml takes; the others are noted with the reason."""
+    kept = {}
+    for key, value in values.items():
+        reason = None if key in (("pool",), ("needs",)) else refusal(key, value)
+        if reason is None:
+            kept[key] = value
+        else:
+            line = job.variables[key[1]].line if key[0] == "variables" else job.line_of(key[0])
+            notes.lost(line, f"{job.name}:{'.'.join(key)}", reason)
+    return kept
+
+
+def refusal(key: Key, value: object) -> str | None:
+    """Why routing.toml does not take a value, None if it does."""
+    return _refusal(json.dumps({key[0]: {key[1]: value} if len(key) > 1 else value}))
+
+
+@functools.lru_cache(maxsize=4096)
+def _refusal(table: str) -> str | None:
+    problems = Problems("", {})
+    try:
+        check_settings(Settings.model_validate(json.loads(table)), (), problems)
+        problems.raise_if_any()
+    except ValidationError as error:
+        return str(error.errors(include_url=False)[0]["msg"])
+    except RoutingError as error:
+        return error.problems[0].message
+    return None
