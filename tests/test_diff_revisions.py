@@ -323,6 +323,7 @@ def merge_request(repository: Repository, tmp_path: Path) -> Callable[[str], Res
     shutil.copy(ROOT / "generate_pipeline.py", repository.path)
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "gpu_pipeline", repository.path / "gpu_pipeline", ignore=ignored)
+    shutil.copy(REFERENCE / ".gitlab-ci.yml", repository.path)
     repository.commit("with the generator")
     clone = tmp_path / "clone"
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import multiprocessing
 import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from multiprocessing import forkserver
 from pathlib import Path
+
+from tests.conftest import ROOT
 
 TOPICS = "doctor history lint note schedule trigger verify watch".split()
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -18,6 +23,17 @@ _CONTEXT.set_forkserver_preload(
 SECONDS = 100
 
 
+@functools.cache
+def _start_server() -> None:
+    """Start what forks in the project's folder, whatever folder a test is in.
+
+    It finds the modules to import there. One that it does not find it passes over without a word,
+    and each run would import all of them again.
+    """
+    with contextlib.chdir(ROOT):
+        forkserver.ensure_running()
+
+
 def run_forked(
     arguments: Sequence[str], folder: Path, environment: Mapping[str, str], stdin: str, work: Path
 ) -> tuple[int, bytes, bytes]:
@@ -25,6 +41,7 @@ def run_forked(
 
     `work` is a folder for what is read and written. Raises TimeoutError.
     """
+    _start_server()
     files = [str(work / name) for name in ("stdin", "stdout", "stderr")]
     Path(files[0]).write_text(stdin, encoding="utf-8")
     process = _CONTEXT.Process(
@@ -45,6 +62,7 @@ def _main(
     arguments: list[str], folder: str, environment: dict[str, str], files: Sequence[str]
 ) -> None:
     """In the new process: take over folder, environment and streams, and be the program."""
+    assert f"gpu_pipeline.gitlab.{TOPICS[-1]}" in sys.modules, "nothing was imported beforehand"
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
