@@ -65,12 +65,12 @@ class Loaded:
         )
 
 
-def load_routing(path: Path, templates: Path) -> LoadedRouting:
-    """Read and resolve a routing. Raises UsageError or RoutingError."""
+def load_routing(path: Path, templates: Path, *, option: str = "--routing") -> LoadedRouting:
+    """Read and resolve the routing that `option` names. Raises UsageError or RoutingError."""
     folder = resolved(templates)
     if not (folder / ROOT).is_file():
         raise UsageError(f"{display(templates)}: holds no {ROOT}; --templates names another folder")
-    return parse_routing(read_bytes(path, "--routing"), display(path), folder)
+    return parse_routing(read_bytes(path, option), display(path), folder)
 
 
 def parse_routing(data: bytes, name: str, folder: Path) -> LoadedRouting:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,11 +12,13 @@ from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, RoutingError, UsageError
 from gpu_pipeline.files import display, resolved
 from gpu_pipeline.loading import LoadedRouting, parse_routing, refuse_input
 from gpu_pipeline.plan.measured import compare_jobs, compare_runs
-from gpu_pipeline.plan.patch import routing_edits
-from gpu_pipeline.plan.suggest import Choice, Search, Step
-from gpu_pipeline.plan.summary import Plan
+from gpu_pipeline.plan.patch import routing_edits, unified_diff
+from gpu_pipeline.plan.simulate import simulate
+from gpu_pipeline.plan.suggest import Choice, Search, Step, chosen
+from gpu_pipeline.plan.summary import Plan, summarise
 from gpu_pipeline.plan.sweep import read_sweep
 from gpu_pipeline.plan.units import units_of
+from gpu_pipeline.plan.variants import timed
 from gpu_pipeline.plan.whatif import changes
 from gpu_pipeline.planner import Planner
 from gpu_pipeline.problems import dotted
@@ -27,8 +28,6 @@ from gpu_pipeline.reports.plan_data import plan_json
 from gpu_pipeline.reports.suggestions import Proposal, Proposals, step_text, suggestions
 from gpu_pipeline.results import deliver, output_of
 from gpu_pipeline.toml_lines import Path as KeyPath
-
-_NEAR = 1e-6
 
 
 def run_plan(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
@@ -110,16 +109,18 @@ def _proposals(planner: Planner, plan: Plan, options: argparse.Namespace) -> Pro
     def edits(choice: Choice) -> dict[KeyPath, object]:
         return routing_edits(choice, workload, units, planner.loaded.jobs, _reason)
 
-    def accept(choice: Choice, promised: Plan) -> bool:
-        """Whether the routing so edited loads, gives that plan, and nothing worse than before."""
+    def realise(choice: Choice) -> Plan | None:
+        """The plan of the routing so edited; None if it does not load, or fits worse than now."""
+        model = chosen(workload, {unit.name: unit for unit in units}, choice)
         try:
             routed = _edited(planner, edits(choice), options)
         except RoutingError:
-            return False
-        kept = planner.plan(planner.select(routed)).makespan <= promised.makespan * (1 + _NEAR)
-        return kept and _errors(routed) <= _errors(planner.loaded.routed)
+            return None
+        if model is None or _errors(routed) > _errors(planner.loaded.routed):
+            return None
+        return summarise(simulate(timed(planner.workload(planner.select(routed)), model)))
 
-    search = Search(workload, units, accept)
+    search = Search(workload, units, realise)
     found = [
         Proposal(suggestion=each, patch=_patch(planner, edits(each.choice), options.routing))
         for each in search.suggestions()
@@ -141,8 +142,4 @@ def _patch(planner: Planner, edits: Mapping[KeyPath, object], path: Path) -> str
     from gpu_pipeline.plan.edits import edited
 
     data = planner.loaded.routed.data
-    before, after = (
-        text.decode("utf-8").splitlines(keepends=True) for text in (data, edited(data, edits))
-    )
-    name = display(path)
-    return "".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"))
+    return unified_diff(data, edited(data, edits), display(path))

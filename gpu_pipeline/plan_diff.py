@@ -91,16 +91,10 @@ def _total(before: Plan | None, after: Plan) -> Figures:
         jobs=pair(lambda plan: len(plan.schedule.workload.jobs)),
         end=pair(lambda plan: plan.makespan),
         wait=pair(lambda plan: plan.mean_wait),
-        paid=pair(lambda plan: sum(use.paid for use in plan.pools) / _HOUR),
-        gpu=pair(_gpu),
+        paid=pair(lambda plan: plan.paid / _HOUR),
+        gpu=pair(lambda plan: plan.gpu_paid if plan.paid else None),
         cost=pair(lambda plan: plan.cost),
     )
-
-
-def _gpu(plan: Plan) -> float | None:
-    """Work of all GPUs as a share of what all of them could do in the time that is paid for."""
-    paid = sum(use.paid * use.pool.gpus for use in plan.pools)
-    return sum(use.gpu_work for use in plan.pools) / paid if paid else None
 
 
 def _pool(before: PoolUse | None, after: PoolUse | None) -> Figures:

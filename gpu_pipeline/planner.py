@@ -58,7 +58,7 @@ class Planner:
 
     def other(self, path: Path) -> Loaded:
         """Another routing under the same options."""
-        return self.select(load_routing(path, self._options.templates))
+        return self.select(load_routing(path, self._options.templates, option="--against"))
 
     def plan(self, loaded: Loaded) -> Plan:
         """The plan of a routing. Raises NothingToRunError when no job is part of the pipeline."""

@@ -14,7 +14,16 @@ from gpu_pipeline.dealing import deal
 from gpu_pipeline.demand import training_times
 from gpu_pipeline.jobs import Job, Sourced
 from gpu_pipeline.levelling import Load, deal_level
-from gpu_pipeline.refining import FEW, VERY_FEW, Slots, best_of_all, least_time, refine, time_of
+from gpu_pipeline.refining import (
+    FEW,
+    VERY_FEW,
+    Slots,
+    best_of_all,
+    least_time,
+    refine,
+    time_of,
+    time_placed,
+)
 
 # As good as the best: the figures are not as exact.
 _NEAR = 1.0001
@@ -80,22 +89,25 @@ def deal_pool(
     # GPUs that do not divide a node's jobs evenly are looked at as one larger GPU.
     apart, together = (gpus, 1) if concurrency % gpus == 0 else (1, gpus)
     loads = [Load(seconds=load.seconds, share=load.share / together) for load in loads]
-    cards, count = max_nodes * apart, min(concurrency * max_nodes, len(loads))
+    # More GPUs or slots than jobs change nothing, but would be looked at one by one.
+    cards, count = min(max_nodes * apart, len(loads)), min(concurrency * max_nodes, len(loads))
     dealt = deal([load.seconds for load in loads], count)
     slots = [[job for job, where in enumerate(dealt) if where == slot] for slot in range(count)]
     least = least_time(loads, slots=count, gpus=cards)
-    plain = time_of(loads, slots, cards)
+    judge = time_placed if len(loads) <= FEW else time_of
+    plain = judge(loads, slots, cards)
     if plain <= least * _NEAR:
         return list(enumerate(dealt))
     candidates = [slots]
     if len({load.share for load in loads}) > 1:
-        candidates.append(deal_level(loads, gpus=cards, per_gpu=concurrency // apart))
+        per_gpu = min(concurrency // apart, len(loads))
+        candidates.append(deal_level(loads, gpus=cards, per_gpu=per_gpu))
     if len(loads) <= FEW:
         candidates += [refine(loads, each, cards) for each in candidates]
-    best = min(candidates, key=lambda each: time_of(loads, each, cards))
+    best = min(candidates, key=lambda each: judge(loads, each, cards))
     if len(loads) <= VERY_FEW:
-        best = best_of_all(loads, count, cards, time_of(loads, best, cards)) or best
-    if time_of(loads, best, cards) * _NEAR >= plain:  # what depends on least is preferred
+        best = best_of_all(loads, count, cards, judge(loads, best, cards)) or best
+    if judge(loads, best, cards) * _NEAR >= plain:  # what depends on least is preferred
         return list(enumerate(dealt))
     return _by_start(loads, best)
 

@@ -6,13 +6,14 @@ work alone misses the best deal. So moves and swaps are judged by when the last 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpu_pipeline.levelling import Load
 
 Slots = list[list[int]]
-"""The jobs of each slot, by number, in their order. The first jobs of the slots go to GPU n % gpus:
-the scheduler puts each where fewest are."""
+"""The jobs of each slot, by number, in their order. Of the slots with jobs, the nth is on GPU
+n % gpus: the scheduler puts the first job of each where fewest are."""
 
 # With more jobs there is little left to gain, and too much to try; even more so for pairs of them.
 FEW = 200
@@ -51,39 +52,43 @@ def gpu_time(loads: Sequence[Load], queues: Sequence[Sequence[int]]) -> float:
 
 
 def time_of(loads: Sequence[Load], slots: Slots, gpus: int) -> float:
-    """How long all take when each job goes to the GPU where fewest are, as the scheduler does it.
+    """How long the GPU that takes longest takes."""
+    return max(_times(loads, [slot for slot in slots if slot], gpus))
 
-    A slot that has no more jobs leaves room, and the next job of another slot may take it.
+
+def time_placed(loads: Sequence[Load], slots: Slots, gpus: int) -> float:
+    """How long all takes when each job goes to the GPU that has the fewest then, as it will.
+
+    A slot is not held to a GPU: where others have run out of jobs, its next one moves. That is what
+    `time_of` leaves out, which is fast enough for many jobs.
     """
-    queues = [list(reversed(jobs)) for jobs in slots if jobs]
-    counts = [0] * gpus
-    running: dict[int, tuple[int, float, float]] = {}  # by slot: GPU, seconds left alone, share
-    waiting = list(range(len(queues)))
+    queues = [deque(slot) for slot in slots if slot]
+    running: dict[int, tuple[float, float, int]] = {}
+    starting: Iterable[int] = range(len(queues))
+    on = [0] * gpus
     total = 0.0
     while True:
-        for slot in waiting:
+        for slot in starting:
             if queues[slot]:
-                gpu = counts.index(min(counts))
-                counts[gpu] += 1
-                load = loads[queues[slot].pop()]
-                running[slot] = (gpu, load.seconds, load.share)
+                load, gpu = loads[queues[slot].popleft()], on.index(min(on))
+                on[gpu] += 1
+                running[slot] = (load.seconds, load.share, gpu)
         if not running:
             return total
         asked = [0.0] * gpus
-        for gpu, _, share in running.values():
+        for _, share, gpu in running.values():
             asked[gpu] += share
         slower = [max(each, 1.0) for each in asked]
-        passed = min(left * slower[gpu] for gpu, left, _ in running.values())
+        passed = min(left * slower[gpu] for left, _, gpu in running.values())
         total += passed
-        waiting = []
-        for slot, (gpu, left, share) in list(running.items()):
-            rest = left - passed / slower[gpu]
-            if rest > _TOLERANCE:
-                running[slot] = (gpu, rest, share)
-            else:
-                counts[gpu] -= 1
+        starting = []
+        for slot, (before, share, gpu) in list(running.items()):
+            left = before - passed / slower[gpu]
+            running[slot] = (left, share, gpu)
+            if left <= _TOLERANCE:
                 del running[slot]
-                waiting.append(slot)
+                on[gpu] -= 1
+                starting.append(slot)
 
 
 def least_time(loads: Sequence[Load], *, slots: int, gpus: int) -> float:
@@ -96,8 +101,7 @@ def least_time(loads: Sequence[Load], *, slots: int, gpus: int) -> float:
 def refine(loads: Sequence[Load], slots: Slots, gpus: int) -> Slots:
     """Move and swap jobs, one or two at a time, as long as the last GPU is done sooner by it.
 
-    Every slot is taken to stay on its GPU, which `time_of` does not. Within a slot the order of the
-    numbers is kept, longest first.
+    Within a slot the order of the numbers is kept, longest first.
     """
     slots = [sorted(slot) for slot in slots if slot]
     times = _times(loads, slots, gpus)
@@ -187,7 +191,7 @@ def best_of_all(loads: Sequence[Load], count: int, gpus: int, at_most: float) ->
             return
         if job == len(loads):
             leaves += 1
-            time = time_of(loads, slots[:used], gpus)
+            time = time_placed(loads, slots[:used], gpus)
             if time < limit:
                 best, limit = [list(slot) for slot in slots[:used]], time * (1 - _TOLERANCE)
             return

@@ -21,11 +21,21 @@ def percent(share: float) -> str:
     return f"{value:.1f} %" if 0 < abs(value) < 1 else f"{value:.0f} %"
 
 
+def signed_percent(share: float) -> str:
+    """A share with its sign, as a percentage: "+12 %", "−3.5 %", "0 %"."""
+    value = share * 100
+    if abs(value) < 0.05:
+        return "0 %"
+    return f"{'+' if value > 0 else '−'}{abs(value):.{0 if abs(value) >= 10 else 1}f} %"
+
+
 def difference(before: float, after: float) -> str:
     """How much `after` is above `before`, in percent: "+12 %", "−3.5 %", "0 %"."""
     if not before:
         return "0 %" if not after else "new"
-    value = (after / before - 1) * 100
-    if abs(value) < 0.05:
-        return "0 %"
-    return f"{'+' if value > 0 else '−'}{abs(value):.{0 if abs(value) >= 10 else 1}f} %"
+    return signed_percent(after / before - 1)
+
+
+def money(amount: float, currency: str) -> str:
+    """An amount with its currency, if it has one: "22.90 EUR"."""
+    return f"{amount:.2f} {currency}".rstrip()

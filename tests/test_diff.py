@@ -347,3 +347,12 @@ def test_jobs_that_will_not_end_well_are_named(
     text = " ".join(run(*options).out.split())
     assert "Ended by their timeout in the plan after: hyperopt-" in text
     assert "Given up by the runner as Pending pods in the plan after: " in text
+
+
+def test_a_dash_is_stdout(
+    run: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    there = run("diff", ROOT / "examples/single-pool.toml", "-o", "-")
+    assert there.out == run("diff", ROOT / "examples/single-pool.toml").out
+    assert not list(tmp_path.iterdir())

@@ -179,6 +179,15 @@ def test_trouble_is_said_in_words() -> None:
     assert "it needs huge" in stuck["after-huge"][2]
 
 
+def test_pods_that_wait_for_too_long_are_said_and_are_no_timeouts() -> None:
+    jobs = [plans.job(f"j{n}") for n in range(5)]  # without resource groups all are pods at once
+    page = page_of(plans.planned(plans.workload(jobs, [plans.pool(max_nodes=1)])))
+    (warnings,) = (e for e in page.all("ul") if e.attributes.get("class") == "warnings")
+    assert "3 jobs would be Pending for longer than the runner waits." in warnings.text
+    (legend,) = (e for e in page.all("ul") if e.attributes.get("class") == "legend")
+    assert "after the timeout" not in legend.text
+
+
 def test_what_the_plan_rests_on_is_measured_configured_or_assumed() -> None:
     page = page_of(plans.troubled())
     assert "durations of 5 jobs: 1 measured, 3 configured, 1 assumed" in page.text

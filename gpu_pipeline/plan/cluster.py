@@ -56,17 +56,19 @@ class PoolState:
     def schedule(self, now: float) -> Iterator[Started]:
         """Start every pod that fits somewhere.
 
-        A pod that fits nowhere lets later ones of another size pass.
+        A pod that fits nowhere lets later ones of another size pass; as nodes only fill up here,
+        none of its size is looked at again.
         """
-        while True:
-            heads = sorted(queue[0] for queue in self._pending.values())
-            for _, job in heads:
-                node = self._node_for(job)
-                if node is not None:
-                    break
-            else:
-                break
-            key = self._take_first(job.requests)
+        heads = [queue[0] for queue in self._pending.values()]
+        heapq.heapify(heads)
+        while heads and any(node.is_ready and node.slots_free for node in self._alive):
+            key, job = heapq.heappop(heads)
+            node = self._node_for(job)
+            if node is None:
+                continue
+            following = self._take_first(job.requests)
+            if following is not None:
+                heapq.heappush(heads, following)
             lacked, since = self._lacked.pop(key, (None, now))
             slot = node.start(key, job, now)
             yield Started(key=key, node=node, slot=slot, lacked=lacked, since=since)
@@ -110,12 +112,14 @@ class PoolState:
         able = (node for node in self._alive if node.is_ready and node.lacks(job) is None)
         return min(able, key=lambda node: node.load, default=None)
 
-    def _take_first(self, size: _Size) -> int:
+    def _take_first(self, size: _Size) -> tuple[int, PlannedJob] | None:
+        """Take the first pod of a size out of the queue, and return the next, which stays."""
         queue = self._pending[size]
-        key, _ = heapq.heappop(queue)
-        if not queue:
-            del self._pending[size]
-        return key
+        heapq.heappop(queue)
+        if queue:
+            return queue[0]
+        del self._pending[size]
+        return None
 
     def _scale_up(self, now: float) -> None:
         """Boot a node for each pod that the nodes which are booting will have no room for.

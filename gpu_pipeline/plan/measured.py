@@ -27,7 +27,12 @@ def alone(workload: Workload) -> Workload:
     }
     for _ in range(_ROUNDS if targets else 0):
         runs = {run.job.name: run for run in simulate(workload).runs if run.job.name in targets}
-        off = {name: targets[name] / (run.end - run.start) for name, run in runs.items()}
+        # A time too short to tell from none, next to when it starts, cannot be scaled.
+        off = {
+            name: targets[name] / (run.end - run.start)
+            for name, run in runs.items()
+            if run.end > run.start
+        }
         if all(abs(each - 1) < _NEAR for each in off.values()):
             break
         workload = replace(

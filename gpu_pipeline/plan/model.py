@@ -155,8 +155,9 @@ class Run:
 
     @property
     def slowdown(self) -> float:
-        """How many times longer than alone on a node."""
-        return (self.end - self.start) / self.job.seconds.value
+        """How many times longer than alone on a node; 1 for what takes no time to speak of."""
+        alone = self.job.seconds.value
+        return max((self.end - self.start) / alone, 1.0) if alone else 1.0
 
     @property
     def hopeless(self) -> Wait | None:

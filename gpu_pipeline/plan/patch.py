@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from gpu_pipeline.jobs import Job
@@ -37,11 +39,15 @@ def routing_edits(
         for path in _pool_keys(step.unit, by_name):
             edits[path] = step.pool
             edits[(*path[:-1], "reason")] = reason(step)
-        planned = [job for job in workload.jobs if job.name in step.unit.jobs]
-        for each in planned:
-            there = moved(each, workload.pools, step.pool)
-            if there is not None:
-                edits |= _figures(by_name[each.name], each, there)
+        scaled = [
+            (by_name[job.name], job, there)
+            for job in workload.jobs
+            if job.name in step.unit.jobs
+            and (there := moved(job, workload.pools, step.pool)) is not None
+        ]
+        edits |= _shares([(job, there) for job, here, there in scaled if there.gpu != here.gpu])
+        for job, here, there in scaled:
+            edits |= _seconds(job, there.seconds.value / here.seconds.value)
     for name in _left_empty(choice, workload, named):
         edits = {path: value for path, value in edits.items() if path[:2] != ("pools", name)}
         edits["pools", name] = None
@@ -57,20 +63,34 @@ def _pool_keys(unit: Unit, jobs: Mapping[str, Job]) -> list[Path]:
     return list(dict.fromkeys(chosen))
 
 
-def _figures(job: Job, here: PlannedJob, there: PlannedJob) -> dict[Path, object]:
-    """What the routing says of a job's use of its pool, as it will be on the other one.
+def _shares(moved_jobs: Sequence[tuple[Job, PlannedJob]]) -> dict[Path, object]:
+    """The shares of the GPU that the routing states, as they will be on the other pool.
 
+    A model has one for all its tasks where they agree, unless a task of its own says otherwise.
     What was assumed stays unsaid.
     """
     edits: dict[Path, object] = {}
-    longer = there.seconds.value / here.seconds.value
-    for model in job.models:
-        own: Path = ("models", model)
-        if job.gpu_utilization is not None and there.gpu.value != here.gpu.value:
-            edits[(*own, "gpu_utilization")] = round(there.gpu.value, 3)
+    models: dict[str, dict[Path, float]] = {}
+    for job, there in moved_jobs:
+        for model in job.models if job.gpu_utilization else ():
+            own: Path = ("models", model, "tasks", job.task, "gpu_utilization")
+            models.setdefault(model, {})[own] = round(there.gpu.value, 3)
+    stated = {job.gpu_utilization.origin.key for job, _ in moved_jobs if job.gpu_utilization}
+    for model, shares in models.items():
+        if len(set(shares.values())) == 1 and not stated & shares.keys():
+            edits["models", model, "gpu_utilization"] = next(iter(shares.values()))
+        else:
+            edits |= shares
+    return edits
+
+
+def _seconds(job: Job, longer: float) -> dict[Path, object]:
+    """What the routing says of a job's training time, that many times as long."""
+    edits: dict[Path, object] = {}
+    for model in job.models if longer != 1 else ():
         seconds = job.seconds_of(model)
-        if seconds is not None and longer != 1:
-            task: Path = (*own, "tasks", job.task)
+        if seconds is not None:
+            task: Path = ("models", model, "tasks", job.task)
             edits[(*task, "seconds_per_epoch")] = round(seconds * longer / job.epochs_in_all, 1)
             if model in job.expected and job.expected[model].origin.key[:-1] == task:
                 edits[(*task, "expected")] = None
@@ -82,3 +102,15 @@ def _left_empty(choice: Choice, workload: Workload, units: Mapping[str, Unit]) -
     homes = {job: home for name, home in choice.homes.items() for job in units[name].jobs}
     used = {homes.get(job.name, job.pool) for job in workload.jobs}
     return [name for name in workload.pools if name not in used]
+
+
+def unified_diff(before: bytes, after: bytes, name: str) -> str:
+    """What `git apply` takes to make a text `after` of `before`; both are UTF-8.
+
+    Only a line feed ends a line, and a last line without one is marked, as git does both.
+    """
+    old, new = (re.findall(r"[^\n]*\n|[^\n]+", data.decode("utf-8")) for data in (before, after))
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+        for line in difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
+    )

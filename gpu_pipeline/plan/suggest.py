@@ -65,14 +65,19 @@ class Suggestion:
 
 
 class Search:
-    """Looks for better plans of one workload. Plans are kept: neighbours come up again."""
+    """Looks for better plans of one workload. Plans are kept: neighbours come up again.
+
+    `realise` gives the plan of a routing that is edited by a choice, or None for one that must not
+    be. The search goes by the workload, where a moved job stands elsewhere in the order than it
+    will in the file; what is suggested, and told of its steps, is what the edited routing gives.
+    """
 
     def __init__(
-        self, workload: Workload, units: tuple[Unit, ...], accept: Callable[[Choice, Plan], bool]
+        self, workload: Workload, units: tuple[Unit, ...], realise: Callable[[Choice], Plan | None]
     ) -> None:
         self._workload = workload
         self._units = {unit.name: unit for unit in units}
-        self._accept = accept
+        self._realise = realise
         self._plans: dict[tuple[frozenset[tuple[str, str | int]], ...], Plan | None] = {}
         self._now = self._plan(Choice())
 
@@ -109,14 +114,18 @@ class Search:
         choice = self._pruned(goal, choice, best)
         if best > start * (1 - _LEAST_GAIN):
             return None
-        plan = self._plan(choice)
-        if plan is None or not self._accept(choice, plan):
+        plan = self._realise(choice)
+        score = self._score_of(goal, plan)
+        if plan is None or score is None or score > start * (1 - _LEAST_GAIN):
             return None
         return Suggestion(goal=goal, choice=choice, plan=plan, steps=tuple(self._steps(choice)))
 
     def _score(self, goal: Goal, choice: Choice) -> float | None:
         """What is to be small; None where the plan is not possible, or worse than it may be."""
-        plan, now = self._plan(choice), self._now
+        return self._score_of(goal, self._plan(choice))
+
+    def _score_of(self, goal: Goal, plan: Plan | None) -> float | None:
+        now = self._now
         if plan is None or now is None:
             return None
         slack = 1 + 1e-9
@@ -154,7 +163,7 @@ class Search:
 
     def _steps(self, choice: Choice) -> Iterator[tuple[Step, Plan]]:
         for step in steps_of(choice, self._units):
-            plan = self._plan(_without(choice, step))
+            plan = self._realise(_without(choice, step))
             # Taken back alone, a step may leave what is not possible; then all of it is the reason.
             if plan is None:
                 plan = self._now
@@ -173,7 +182,7 @@ class Search:
         }
         key = (frozenset(homes.items()), frozenset(counts.items()))
         if key not in self._plans:
-            workload = chosen(self._workload, self._units, homes, counts)
+            workload = chosen(self._workload, self._units, Choice(homes=homes, concurrency=counts))
             raised = [
                 name for name, n in counts.items() if n > self._workload.pools[name].concurrency
             ]
@@ -183,25 +192,20 @@ class Search:
         return self._plans[key]
 
 
-def chosen(
-    workload: Workload,
-    units: Mapping[str, Unit],
-    homes: Mapping[str, str],
-    counts: Mapping[str, int],
-) -> Workload | None:
+def chosen(workload: Workload, units: Mapping[str, Unit], choice: Choice) -> Workload | None:
     """The workload with units moved and pools changed; None where nobody knows what a job does."""
     pools: dict[str, PlannedPool] = {
-        name: replace(pool, concurrency=counts.get(name, pool.concurrency))
+        name: replace(pool, concurrency=choice.concurrency.get(name, pool.concurrency))
         for name, pool in workload.pools.items()
     }
-    targets = {job: home for name, home in homes.items() for job in units[name].jobs}
+    targets = {job: home for name, home in choice.homes.items() for job in units[name].jobs}
     jobs: list[PlannedJob] = []
     for job in workload.jobs:
         there = job if job.name not in targets else moved(job, pools, targets[job.name])
         if there is None:
             return None
         jobs.append(there)
-    if not (targets or counts):
+    if not (targets or choice.concurrency):
         return workload
     return regrouped(replace(workload, jobs=tuple(jobs), pools=pools))
 

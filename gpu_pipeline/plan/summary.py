@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -72,6 +73,26 @@ class Plan:
         """Cost of all nodes, or None when one of the pools has no price."""
         costs = [use.cost for use in self.pools]
         return None if None in costs else sum(each for each in costs if each is not None)
+
+    @property
+    def paid(self) -> float:
+        """Node seconds of all pools that are paid for."""
+        return sum(use.paid for use in self.pools)
+
+    @property
+    def gpu_busy(self) -> float:
+        """Utilization of all GPUs, 0 to 1, while jobs run on their node."""
+        return self._gpu_share(lambda use: use.busy)
+
+    @property
+    def gpu_paid(self) -> float:
+        """Utilization of all GPUs, 0 to 1, over the time that is paid for."""
+        return self._gpu_share(lambda use: use.paid)
+
+    def _gpu_share(self, seconds: Callable[[PoolUse], float]) -> float:
+        """Work of all GPUs as a share of what they could do in that many node seconds."""
+        able = sum(seconds(use) * use.pool.gpus for use in self.pools)
+        return sum(use.gpu_work for use in self.pools) / able if able else 0.0
 
     @property
     def mean_wait(self) -> float:

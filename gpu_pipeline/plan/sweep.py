@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from typing import Any
+from decimal import Decimal
 
 from gpu_pipeline.errors import UsageError
 from gpu_pipeline.names import did_you_mean
@@ -18,7 +17,7 @@ _MAX_VALUES = 100
 _RANGE = re.compile(
     r"(?P<first>[^.]+(?:\.\d[^.]*)?)\.\.(?P<last>[^.]+(?:\.\d[^.]*)?)(?:\.\.(?P<step>.+))?"
 )
-_NUMBER = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>[A-Za-z]*)")
+_NUMBER = re.compile(r"(?P<number>[0-9]{1,18}(?:\.[0-9]{1,18})?)(?P<unit>[A-Za-z]*)")
 _TABLES: dict[str, type[Table]] = {
     "pools": Pool,
     "families": Family,
@@ -56,9 +55,11 @@ def read_sweep(text: str, routing: Routing) -> Sweep:
 
 
 def _paths(key: str, routing: Routing) -> Iterator[Path]:
-    tables: dict[str, dict[str, Any]] = {
+    tables: dict[str, Collection[str]] = {
         kind: getattr(routing, kind) or {} for kind in ("pools", "families", "models", "tasks")
     }
+    families = (routing.families or {}).values()  # any model may get a table of its own
+    tables["models"] = [name for family in families for name in family.models or ()]
     for kind, known in _NUMERIC.items():
         if key in known:
             yield from ((kind, name, *key.split(".")) for name in tables[kind])
@@ -72,6 +73,8 @@ def _paths(key: str, routing: Routing) -> Iterator[Path]:
                     return
     keys = [*_NUMERIC["pools"], *_NUMERIC["families"]]
     names = [name for table in tables.values() for name in table]
+    if key in names:
+        raise UsageError(f"--sweep {key}: is a table; name one of its numbers, {key}.KEY")
     raise UsageError(
         f"--sweep {key}: is neither a number of a pool or family nor one of their tables"
         f"{did_you_mean(key.partition('.')[0], [*keys, *names])}"
@@ -116,10 +119,7 @@ def _parts(text: str, given: str) -> tuple[Decimal, str]:
     match = _NUMBER.fullmatch(given.strip())
     if match is None:
         raise UsageError(f'--sweep {text}: "{given}" is not a number, with or without a unit')
-    try:
-        return Decimal(match["number"]), match["unit"]
-    except InvalidOperation:
-        raise UsageError(f'--sweep {text}: "{given}" is not a number') from None
+    return Decimal(match["number"]), match["unit"]
 
 
 def _value(text: str, given: str) -> int | float | str:

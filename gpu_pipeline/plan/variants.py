@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpu_pipeline.levelling import Load
-from gpu_pipeline.plan.model import PlannedJob, PlannedPool, Source, Workload
+from gpu_pipeline.plan.model import Figure, PlannedJob, PlannedPool, Source, Workload
 from gpu_pipeline.queueing import deal_pool, group_name
 
 
@@ -67,3 +67,18 @@ def moved(job: PlannedJob, pools: Mapping[str, PlannedPool], target: str) -> Pla
         gpu=replace(job.gpu, value=on_gpu / longer),
         seconds=replace(job.seconds, value=job.seconds.value * longer),
     )
+
+
+def timed(workload: Workload, model: Workload) -> Workload:
+    """The workload with the times of `model`, which has the same jobs, where a file states none.
+
+    What was measured or assumed is so for the pool at hand; after a move it is what `model` has.
+    """
+    times = {job.name: job.seconds for job in model.jobs}
+
+    def seconds(job: PlannedJob) -> Figure:
+        stated = {job.seconds.source, times[job.name].source} == {Source.CONFIGURED}
+        return job.seconds if stated else times[job.name]
+
+    jobs = tuple(replace(job, seconds=seconds(job)) for job in workload.jobs)
+    return replace(workload, jobs=jobs)

@@ -12,6 +12,7 @@ from gpu_pipeline.plan.summary import Plan, summarise
 from gpu_pipeline.plan.variants import regrouped, with_pool
 from gpu_pipeline.words import ordinal, percent
 
+_LEAST_SHARE = 1e-9
 _RESOURCE_WORDS = dict(zip(RESOURCES, ("CPU", "memory", "disk"), strict=True))
 
 
@@ -124,5 +125,5 @@ def mean_share(jobs: Sequence[PlannedJob]) -> float:
 
 
 def full_with(share: float) -> int:
-    """With how many jobs of that share at once a GPU is full."""
-    return math.ceil(1 / share - 1e-9)
+    """With how many jobs of that share at once a GPU is full; a share of nothing ends somewhere."""
+    return math.ceil(1 / max(share, _LEAST_SHARE) - 1e-9)

@@ -11,7 +11,7 @@ from gpu_pipeline.plan.model import Source
 from gpu_pipeline.plan_diff import Figures, Pair, PlanDiff
 from gpu_pipeline.routing_diff import OneSided, RoutingDiff
 from gpu_pipeline.routing_facts import Fact
-from gpu_pipeline.words import count
+from gpu_pipeline.words import count, money, percent, signed_percent
 
 NAMES_AT_MOST = 30
 _MINUS = "−"
@@ -66,7 +66,7 @@ def _effect(plan: PlanDiff) -> str:
     end, cost = plan.total.end, plan.total.cost
     if end.difference is None:
         takes = f"a run takes {format_duration(end.after or 0)}"
-        price = "" if cost.after is None else f" and costs {_money(cost.after, plan.currency)}"
+        price = "" if cost.after is None else f" and costs {money(cost.after, plan.currency)}"
         return takes + price
     share = f" ({signed_percent(end.share)})" if end.share is not None else ""
     takes = (
@@ -81,19 +81,16 @@ def _effect(plan: PlanDiff) -> str:
         return f"{takes} and costs the same"
     share = f" ({signed_percent(cost.share)})" if cost.share is not None else ""
     more = "more" if cost.difference > 0 else "less"
-    return f"{takes} and costs {_money(abs(cost.difference), plan.currency)} {more}{share}"
+    return f"{takes} and costs {money(abs(cost.difference), plan.currency)} {more}{share}"
 
 
 def figure_rows(figures: Figures, plan: PlanDiff, *, total: bool) -> list[Row]:
     """The figures of a plan or of one pool, as words."""
 
-    def money(amount: float) -> str:
-        return _money(amount, plan.currency)
-
-    cost = _row("cost", figures.cost, money, least=0.005)
+    cost = _row("cost", figures.cost, lambda cost: money(cost, plan.currency), least=0.005)
     if not plan.same_currency and plan.before:
         other = plan.before.schedule.workload.currency
-        before = "-" if figures.cost.before is None else _money(figures.cost.before, other)
+        before = "-" if figures.cost.before is None else money(figures.cost.before, other)
         cost = Row(name="cost", before=before, after=cost.after, difference="another currency")
     return [
         _row("makespan" if total else "last job ends", figures.end, format_duration, least=0.5),
@@ -101,7 +98,7 @@ def figure_rows(figures: Figures, plan: PlanDiff, *, total: bool) -> list[Row]:
         _row("jobs", figures.jobs, lambda number: f"{number:.0f}", least=0.5, share=False),
         _row("mean wait", figures.wait, format_duration, least=0.5),
         _row("paid node time", figures.paid, lambda hours: f"{hours:.1f} h", least=0.05),
-        _row("GPU at work", figures.gpu, _percent, least=0.005, share=False, unit=" points"),
+        _row("GPU at work", figures.gpu, percent, least=0.005, share=False, unit=" points"),
     ]
 
 
@@ -129,21 +126,6 @@ def _row(
         if share and pair.share is not None:
             difference += f" ({signed_percent(pair.share)})"
     return Row(name=name, before=before, after=after, difference=difference)
-
-
-def signed_percent(share: float | None) -> str:
-    """A share with its sign: "+12 %", "−3.5 %"."""
-    value = (share or 0) * 100
-    sign = "+" if value > 0 else _MINUS if value < 0 else ""
-    return f"{sign}{abs(value):.{0 if abs(value) >= 10 else 1}f} %"
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.0f} %"
-
-
-def _money(amount: float, currency: str) -> str:
-    return f"{amount:.2f} {currency}".rstrip()
 
 
 def basis(plan: PlanDiff) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from gpu_pipeline import words
 from gpu_pipeline.cluster.runner_keys import DEFAULT_POLL_TIMEOUT
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.plan.bound import Bound, Limit
@@ -47,17 +48,24 @@ def headline(plan: Plan) -> str:
     text += f", {money(plan.cost, plan)}, mean wait {format_duration(plan.mean_wait)}."
     if plan.bound is not None:
         at_least = format_duration(plan.bound.seconds)
-        above = "as short as can be" if plan.above_bound < 0.0005 else percent(plan.above_bound)
-        tail = above if above.startswith("as") else f"the plan is {above} above that"
-        text += f" No plan takes less than {at_least} ({_limit(plan.bound)}); {tail}."
+        text += f" No plan takes less than {at_least} ({_limit(plan.bound)}); {_above(plan)}."
     return text
+
+
+def _above(plan: Plan) -> str:
+    """How far a plan is from the lower bound, which counts the jobs that never start as well."""
+    if plan.schedule.stuck:
+        return "the jobs that never start included"
+    if plan.above_bound < 0.0005:
+        return "as short as can be"
+    return f"the plan is {percent(plan.above_bound)} above that"
 
 
 def money(amount: float | None, plan: Plan) -> str:
     """An amount with its currency; a plan with a pool without price has no cost."""
     if amount is None:
         return "cost unknown (price_per_hour is not set)"
-    return f"{amount:.2f} {plan.schedule.workload.currency}".rstrip()
+    return words.money(amount, plan.schedule.workload.currency)
 
 
 def problems(plan: Plan) -> Iterator[str]:

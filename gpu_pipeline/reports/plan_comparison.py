@@ -15,7 +15,6 @@ from gpu_pipeline.reports.plan_tables import (
     Column,
     Row,
     Table,
-    gpu_paid,
     number,
     numbers,
     texts,
@@ -103,17 +102,17 @@ def _groups(first: int, *names: str) -> tuple[tuple[str, int], ...]:
 
 
 def _runs(ours: Plan, theirs: Plan, names: tuple[str, str]) -> Table:
-    def paid(plan: Plan) -> float:
-        return sum(use.paid for use in plan.pools)
-
     measures: dict[str, _Measure[Plan]] = {
         "Makespan": _time(lambda plan: plan.makespan),
         "Cost": _cost(lambda plan: plan.cost, ours, theirs),
         "Mean wait": _time(lambda plan: plan.mean_wait),
-        "Node hours": _measure(paid, words.node_hours, words.hours_difference),
-        "GPU of paid time": _measure(gpu_paid, words.share, words.share_difference),
+        "Node hours": _measure(lambda plan: plan.paid, words.node_hours, words.hours_difference),
+        "GPU of paid time": _measure(
+            lambda plan: plan.gpu_paid, words.share, words.share_difference
+        ),
         "Jobs that run": _amount(lambda plan: len(plan.schedule.runs)),
         "Jobs that their timeout ends": _amount(lambda plan: len(plan.late)),
+        "Jobs given up while Pending": _amount(lambda plan: len(plan.hopeless)),
         "Jobs that never start": _amount(lambda plan: len(plan.schedule.stuck)),
     }
     return Table(

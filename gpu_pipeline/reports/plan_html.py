@@ -24,8 +24,6 @@ from gpu_pipeline.reports.gantt_axis import Step
 from gpu_pipeline.reports.plan_comparison import compared, cost_difference
 from gpu_pipeline.reports.plan_tables import (
     Table,
-    gpu_busy,
-    gpu_paid,
     jobs_table,
     pools_table,
     said_of,
@@ -87,6 +85,7 @@ def plan_html(plan: Plan, *, title: str, other: tuple[str, Plan] | None = None) 
             for (name, each), prefix in zip(plans, ("a", "b"), strict=False)
         ],
         families=colours,
+        has_late=any(each.late for _, each in plans),
         sizes=gantt,
     )
     return page.lstrip()  # of what the macros leave
@@ -138,9 +137,9 @@ def _headlines(plan: Plan, other: tuple[str, Plan] | None) -> tuple[Headline, ..
         ),
         Headline(
             name="GPU",
-            value=plan_words.share(gpu_paid(plan)),
-            note=f"of the time that is paid for; {plan_words.share(gpu_busy(plan))} while jobs run",
-            against=against(plan_words.share_difference(gpu_paid(plan), gpu_paid(them))),
+            value=plan_words.share(plan.gpu_paid),
+            note=f"of the time that is paid for; {plan_words.share(plan.gpu_busy)} while jobs run",
+            against=against(plan_words.share_difference(plan.gpu_paid, them.gpu_paid)),
         ),
     )
 
@@ -168,6 +167,9 @@ def _warnings(plans: Sequence[tuple[str, Plan]]) -> list[str]:
         if plan.late:
             late = count(len(plan.late), "job")
             found.append(f"{late} would be ended by the timeout before the work is done{where}.")
+        if plan.hopeless:
+            pending = count(len(plan.hopeless), "job")
+            found.append(f"{pending} would be Pending for longer than the runner waits{where}.")
     return found
 
 

@@ -21,7 +21,8 @@ Named = tuple[str, Plan]
 def against(now: Named, other: Named, output_format: str) -> str:
     """Two plans side by side, and what changes for each pool and each job."""
     if output_format == "json":
-        return dumps({name: plan_facts(plan) for name, plan in (other, now)})
+        sides = (("before", other), ("now", now))
+        return dumps({side: {"routing": name, **plan_facts(plan)} for side, (name, plan) in sides})
     verdict = _verdict(now, other)
     blocks = [
         fill(verdict) if output_format == "text" else verdict,
@@ -62,8 +63,8 @@ def _totals_rows(plan: Plan, before: Plan) -> list[dict[str, object]]:
         for what, old, new, show in (
             ("done after", before.makespan, plan.makespan, format_duration),
             ("mean wait", before.mean_wait, plan.mean_wait, format_duration),
-            ("node hours", _node_hours(before), _node_hours(plan), _hours),
-            ("GPU used of paid", _gpu_paid(before), _gpu_paid(plan), percent),
+            ("node hours", before.paid, plan.paid, _hours),
+            ("GPU used of paid", before.gpu_paid, plan.gpu_paid, percent),
         )
     ]
     known = before.cost is not None and plan.cost is not None
@@ -81,17 +82,8 @@ def _totals_rows(plan: Plan, before: Plan) -> list[dict[str, object]]:
     return [rows[0], cost, *rows[1:], jobs]
 
 
-def _hours(hours: float) -> str:
-    return f"{hours:.1f}"
-
-
-def _node_hours(plan: Plan) -> float:
-    return sum(use.paid for use in plan.pools) / 3600
-
-
-def _gpu_paid(plan: Plan) -> float:
-    paid = sum(use.paid * use.pool.gpus for use in plan.pools)
-    return sum(use.gpu_work for use in plan.pools) / paid if paid else 0.0
+def _hours(seconds: float) -> str:
+    return f"{seconds / 3600:.1f}"
 
 
 def _pool_rows(plan: Plan, before: Plan) -> list[dict[str, object]]:
@@ -104,7 +96,7 @@ def _pool_rows(plan: Plan, before: Plan) -> list[dict[str, object]]:
             "jobs": use.jobs,
             "nodes": use.nodes,
             "done": format_duration(use.end),
-            "node hours": _hours(use.paid / 3600),
+            "node hours": _hours(use.paid),
             "GPU used": percent(use.gpu_busy),
             "cost": "unknown" if use.cost is None else money(use.cost, of),
         }
@@ -182,7 +174,7 @@ def _point(value: object, plan: Plan | str) -> dict[str, object]:
         "done after": format_duration(plan.makespan) if plan.is_sound else "not possible",
         "cost": "unknown" if plan.cost is None else money(plan.cost, plan),
         "mean wait": format_duration(plan.mean_wait),
-        "of paid": percent(_gpu_paid(plan)),
+        "of paid": percent(plan.gpu_paid),
         "what binds": str(bound.limit) if bound else "-",
     }
 

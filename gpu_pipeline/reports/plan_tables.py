@@ -109,7 +109,7 @@ def jobs_table(plan: Plan, caption: str, prefix: str) -> Table:
 
 def _job(run: Run) -> tuple[Cell, ...]:
     job, alone = run.job, run.job.seconds
-    factor = words.slowdown(run)
+    factor = run.slowdown
     timeout = format_duration(job.timeout)
     if run.is_late:
         over = format_duration(run.end - run.picked - job.timeout)
@@ -192,8 +192,8 @@ def _all_pools(plan: Plan) -> Row:
         Cell(text=str(sum(use.jobs for use in uses))),
         Cell(text=str(sum(use.nodes for use in uses))),
         *(Cell(text=words.node_hours(each)) for each in sums),
-        Cell(text=words.share(gpu_busy(plan))),
-        Cell(text=words.share(gpu_paid(plan))),
+        Cell(text=words.share(plan.gpu_busy)),
+        Cell(text=words.share(plan.gpu_paid)),
         Cell(text=""),
         Cell(text=words.money(plan.cost, plan.schedule.workload.currency), warns=plan.cost is None),
         Cell(text=format_duration(plan.makespan)),
@@ -201,18 +201,6 @@ def _all_pools(plan: Plan) -> Row:
         Cell(text=words.binds(bound) if bound else ""),
     )
     return Row(cells=cells)
-
-
-def gpu_busy(plan: Plan) -> float:
-    """Utilization of all GPUs, 0 to 1, while jobs run on their node."""
-    time = sum(use.busy * use.pool.gpus for use in plan.pools)
-    return sum(use.gpu_work for use in plan.pools) / time if time else 0.0
-
-
-def gpu_paid(plan: Plan) -> float:
-    """Utilization of all GPUs, 0 to 1, over the time that is paid for."""
-    time = sum(use.paid * use.pool.gpus for use in plan.pools)
-    return sum(use.gpu_work for use in plan.pools) / time if time else 0.0
 
 
 def stuck_table(plan: Plan, caption: str) -> Table:

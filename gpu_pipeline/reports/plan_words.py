@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.plan.bound import Bound
-from gpu_pipeline.plan.model import Run, Wait
+from gpu_pipeline.plan.model import Wait
 from gpu_pipeline.plan.summary import Plan
 
 UNKNOWN = "unknown"
@@ -40,11 +40,6 @@ def money(amount: float | None, currency: str) -> str:
 def times(factor: float) -> str:
     """How many times: "1.36 ×"."""
     return f"{factor:.2f}{_GAP}×"
-
-
-def slowdown(run: Run) -> float:
-    """How many times longer than alone; 1 for a job that takes no time at all."""
-    return run.slowdown if run.job.seconds.value else 1.0
 
 
 def binds(bound: Bound) -> str:

@@ -97,7 +97,9 @@ def _proposal(now: Plan, proposal: Proposal, output_format: str) -> str:
     lines = [
         f"{step_text(step)}; without it {loss(plan, without)}" for step, without in suggestion.steps
     ]
-    patch = proposal.patch.rstrip()
+    patch = proposal.patch.replace("\r\n", "\n").removesuffix("\n")
+    if "\r\n" in proposal.patch:
+        lines.append("lines end in CRLF here: apply the patch with `git apply --ignore-whitespace`")
     if output_format == "markdown":
         patch = f"```diff\n{patch}\n```"
     return f"{listed_section(text, lines, output_format)}\n\n{patch}"

@@ -124,3 +124,13 @@ def test_the_plan_is_held_against_what_was_measured(run: Run, tmp_path: Path) ->
     text = run(*arguments).out
     assert "4711" in text
     assert "hyperopt-tft" in text
+
+
+@pytest.mark.parametrize("seconds", [5e-324, 1e-300, 1e-9])
+def test_a_job_that_takes_no_time_to_speak_of_has_a_plan(
+    seconds: float, run: Run, tmp_path: Path
+) -> None:
+    path = file_with(tmp_path, measurement("hyperopt-tft", "ci-training", seconds))
+    for arguments in ((), ("--measured",), ("--format", "html")):
+        result = run("plan", "--durations", path, *arguments)
+        assert (result.code, result.err) == (0, "")

@@ -138,6 +138,7 @@ def test_a_pod_too_large_for_its_nodes_is_said_and_fails(run: Run, edit: Edit) -
     result = run("plan", "--routing", routing)
     assert result.code == 1
     assert "hyperopt-dqn never starts: no node of ci-compile has enough: CPU" in result.out
+    assert "as short as can be" not in result.out
 
 
 def test_the_runner_s_helper_and_limits_count(run: Run, tmp_path: Path) -> None:
@@ -173,7 +174,9 @@ def test_html_is_one_page_in_a_file(run: Run, tmp_path: Path) -> None:
     [
         (("--measured",), "--measured needs --durations"),
         (("--format", "html", "--suggest"), "--format html shows a plan"),
-        (("--against", "absent.toml"), "absent.toml: cannot be read"),
+        (("--against", "absent.toml"), "--against names another file"),
+        (("--sweep", f"concurrency={'9' * 5000}"), "is not a number"),
+        (("--sweep", "ci-training=3"), "is a table; name one of its numbers"),
         (("--durations", "absent.json"), "absent.json: cannot be read"),
         (("-o", SHIPPED), "this is an input"),
         (("--against", SINGLE, "-o", SINGLE), "this is an input"),
@@ -223,6 +226,23 @@ def test_more_nodes_are_never_slower_and_more_epochs_never_faster(run: Run) -> N
         assert times == sorted(times)
 
 
+def test_a_model_without_a_table_can_be_swept(run: Run) -> None:
+    (curve,) = facts(run, "--sweep", "tft.epochs=4,40")
+    assert curve["key"] == "models.tft.epochs"
+    assert [point["value"] for point in curve["points"]] == [4, 40]
+
+
+def test_both_sides_of_a_comparison_have_their_place_whatever_they_are_called(run: Run) -> None:
+    told = facts(run, "--against", SHIPPED)
+    assert list(told) == ["before", "now"]
+    assert told["before"] == told["now"]
+
+
+def test_a_share_of_next_to_nothing_has_a_plan(run: Run, edit: Edit) -> None:
+    result = run("plan", "--routing", edit(("gpu_utilization = 0.34", "gpu_utilization = 5e-324")))
+    assert (result.code, result.err) == (0, "")
+
+
 def test_a_value_that_the_routing_refuses_is_said_at_its_place(run: Run) -> None:
     result = run("plan", "--sweep", "ci-training.concurrency=0..2")
     assert result.code == 0
@@ -252,6 +272,92 @@ def test_a_suggested_patch_applies_and_gives_the_plan_it_promises(run: Run, edit
         plan = facts(run, "--routing", routing)
         assert plan["makespan"] == pytest.approx(each["makespan"], rel=1e-3)
         assert plan["cost"] == pytest.approx(each["cost"], rel=1e-3)
+
+
+def stated(edit: Edit, *changes: tuple[str, str]) -> Path:
+    """A routing that has something better, with all times configured."""
+    return edit(("concurrency = 4 ", "concurrency = 2 "), *changes)
+
+
+KNOWN = ("[families.supervised]\n", "[families.supervised]\nseconds_per_epoch = 433.7\n")
+
+
+def patches(run: Run, routing: Path, output_format: str) -> list[str]:
+    """The patches as they are printed, each with what follows it, as somebody would copy it."""
+    if output_format == "json":
+        return [each["patch"] for each in proposals(run, routing)["suggestions"]]
+    out = run("plan", "--suggest", "--format", output_format, "--routing", routing).out
+    found = [f"--- a/{text}" for text in out.split("--- a/")[1:]]
+    return [text.partition("\n```")[0] + "\n" for text in found]
+
+
+@pytest.mark.parametrize("output_format", ["text", "markdown", "json"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text,
+        lambda text: text.rstrip("\n"),
+        lambda text: text + "\n\n\n",
+        lambda text: text.replace("concurrency = 2 ", "concurrency = 2\n\n\n\n#"),
+    ],
+    ids=["as it is", "no last line feed", "blank lines at the end", "blank lines"],
+)
+def test_a_patch_applies_as_printed(
+    output_format: str, change: Callable[[str], str], run: Run, edit: Edit
+) -> None:
+    routing = stated(edit, KNOWN)
+    before = change(routing.read_text(encoding="utf-8")).encode()
+    routing.write_bytes(before)
+    found = patches(run, routing, output_format)
+    assert found
+    for patch in found:
+        routing.write_bytes(before)
+        subprocess.run(["git", "apply", "-"], input=patch.encode(), cwd=routing.parent, check=True)
+        assert routing.read_bytes() != before
+
+
+def test_only_a_line_feed_ends_a_line_of_a_patch(run: Run, edit: Edit) -> None:
+    routing = stated(edit, KNOWN, ("3 if", "3\u2028\x85if"))
+    patch = patches(run, routing, "json")[0]
+    subprocess.run(["git", "apply", "-"], input=patch.encode(), cwd=routing.parent, check=True)
+
+
+@pytest.mark.parametrize("output_format", ["text", "json"])
+def test_a_patch_of_a_file_with_crlf_applies(output_format: str, run: Run, edit: Edit) -> None:
+    routing = stated(edit, KNOWN)
+    routing.write_bytes(routing.read_bytes().replace(b"\n", b"\r\n"))
+    if output_format == "text":
+        out = run("plan", "--suggest", "--routing", routing).out
+        assert "git apply --ignore-whitespace" in out
+        assert "\\u000d" not in out
+    patch = patches(run, routing, output_format)[0]
+    subprocess.run(
+        ["git", "apply", "--ignore-whitespace", "-"],
+        input=patch.encode(), cwd=routing.parent, check=True,
+    )  # fmt: skip
+    assert b"concurrency = 2" not in routing.read_bytes().split(b"[pools.ci-training]")[1]
+
+
+def test_a_suggestion_costs_what_its_routing_costs(run: Run, edit: Edit) -> None:
+    """The edited file deals its jobs in another order than the search does."""
+    tasks = "".join(
+        f"[families.supervised.tasks.{task}]\ngpu_utilization = {share}\n"
+        for task, share in (("hyperopt", 0.9), ("train-validate", 0.1))
+    )
+    known = ("[families.rl]\n", "[families.rl]\nseconds_per_epoch = 700\n")
+    for changes in ((), (("[models.dqn]\n", f"{tasks}[models.dqn]\n"),)):
+        routing = stated(edit, KNOWN, known, *changes)
+        before = routing.read_bytes()
+        found = json.loads(run("plan", "--suggest", "--format", "json", "--routing", routing).out)
+        assert any(step["unit"] for each in found["suggestions"] for step in each["steps"])
+        for each in found["suggestions"]:
+            routing.write_bytes(before)
+            subprocess.run(
+                ["git", "apply", "-"], input=each["patch"].encode(), cwd=routing.parent, check=True
+            )
+            plan = json.loads(run("plan", "--format", "json", "--routing", routing).out)
+            assert plan["makespan"] == pytest.approx(each["makespan"], rel=1e-3)
+            assert plan["cost"] == pytest.approx(each["cost"], rel=1e-3)
 
 
 def test_suggestions_are_better_in_what_they_claim(run: Run) -> None:
