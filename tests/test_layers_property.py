@@ -144,7 +144,7 @@ def toml(routing: dict) -> str:
     return "\n".join(f"{key} = {value(table)}" for key, table in routing.items())
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=70, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(routing=routings())
 def test_each_job_gets_what_the_guide_says(
     routing: dict, capfd: pytest.CaptureFixture[str]

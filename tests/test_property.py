@@ -93,7 +93,7 @@ def check_outcome(data: bytes, capfd: pytest.CaptureFixture[str]) -> None:
         assert "enables no job" in err
 
 
-SLOW = settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOW = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @SLOW

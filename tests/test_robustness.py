@@ -59,8 +59,9 @@ def test_line_ends_of_windows_change_nothing(name: str, run: Run, tmp_path: Path
         results.append(run(*COMMANDS[name], "--routing", "routing.toml"))
     unix, windows = results
     assert windows.code == unix.code == 0
-    # The fingerprint is that of the bytes.
-    assert len(windows.out.splitlines()) == len(unix.out.splitlines())
+    # The fingerprint is that of the bytes, and a patch says that it has such line ends.
+    lines = [line for line in windows.out.splitlines() if "CRLF" not in line]
+    assert len(lines) == len(unix.out.splitlines())
 
 
 @every_command

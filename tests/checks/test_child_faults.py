@@ -208,13 +208,13 @@ def _edit(lines: list[str], chance: random.Random) -> None:
 
 
 def test_no_odd_value_anywhere_raises() -> None:
-    """1,000 children of which one or two values, of any depth, are replaced by odd ones."""
+    """500 children of which one or two values, of any depth, are replaced by odd ones."""
     chance = random.Random(2)
     start, _ = job_lines(LINES, "hyperopt-ppo")
     text = "\n".join(LINES[:start]) + EVERY_KEY
     assert not [finding for finding in check_child(text, "child.yml") if finding.code == "PIP101"]
     loaded = yaml.safe_load(text)
-    for _ in range(1000):
+    for _ in range(500):
         child = copy.deepcopy(loaded)
         for _ in range(chance.randint(1, 2)):
             _replace(child, chance)
