@@ -31,8 +31,8 @@ types: $(VENV)/dev
 bench: $(VENV)/dev
 	$(VENV)/bin/python -m benchmarks.run
 
-# Whole processes at growing sizes, beside gcip and gitlab-ci-local; takes some twenty minutes,
-# most of them gcip's. A peer that cannot be installed is left out.
+# Whole processes at growing sizes, beside gcip and gitlab-ci-local; takes some ten minutes.
+# A peer that cannot be installed is left out.
 bench-peers: $(VENV)/dev $(CLIENTS)/installed
 	@test -x $(PEER)/bin/python || $(PYTHON) -m venv $(PEER)
 	@$(PEER)/bin/python -m pip install --quiet --disable-pip-version-check \

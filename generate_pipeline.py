@@ -15,7 +15,7 @@ try:
 
     if __name__ == "__main__":
         code = main()
-        gc.freeze()  # nor need the interpreter look through all of it three times as it ends
+        gc.freeze()  # nor does the interpreter, as it ends, look through all of it once more
         sys.exit(code)
 except KeyboardInterrupt:  # between the start and main()
     sys.exit(130)

@@ -6,6 +6,7 @@ the reason. What gcip wrote is compared with ours before its time counts.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -20,7 +21,7 @@ from typing import Any
 import yaml
 from tabulate import tabulate
 
-from benchmarks.process import FLOOR, SCRIPT, Cost, cost
+from benchmarks.process import FLOOR, SCRIPT, Cost, FailedError, cost
 from benchmarks.workload import TEMPLATES, Workload, workload
 
 Row = tuple[str, str, float, float | None]
@@ -31,7 +32,10 @@ _GCIP_SCRIPT = Path(__file__).resolve().parent / "gcip_jobs.py"
 _CLIENT = SCRIPT.parent / "tests/clients/node_modules/.bin/gitlab-ci-local"
 # Of `workflow`, `variables` and a job's keys, what gcip 9.2 has no way to say.
 _NOT_IN_GCIP = ("interruptible",)
-_LIMIT = "1800"  # seconds after which a peer is given up
+# A peer is given up after so many seconds, or when it wants more memory: gcip's grows with the
+# square of the jobs.
+_LIMIT = "1800"
+_MEMORY_GIB = int(os.environ.get("PEER_MEMORY_GIB", "2"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +85,8 @@ def beside_peers(cases: Sequence[Case], folder: Path) -> Iterator[Row]:
         ours = cost(own_commands(case)["render"])
         if not _missing_gcip():
             theirs = _gcip(case, folder)
-            yield f"gcip writes {case.jobs} jobs", "render", *_ratios(theirs, ours)
+            tail = "" if theirs.code == 0 else f", given up at {_MEMORY_GIB} GiB"
+            yield f"gcip writes {case.jobs} jobs{tail}", "render", *_ratios(theirs, ours)
         if not _missing_client():
             theirs = _list(case, folder)
             yield f"gitlab-ci-local lists {case.jobs} jobs", "render", *_ratios(theirs, ours)
@@ -92,7 +97,7 @@ def beside_rendering(cases: Sequence[Case]) -> Iterator[Row]:
     floor = cost(FLOOR, runs=9)
     for case in cases:
         commands = own_commands(case)
-        ours = cost(commands.pop("render"), runs=7)
+        ours = cost(commands.pop("render"), runs=5)
         yield f"render {case.jobs} jobs", "import jinja2, yaml", *_ratios(ours, floor)
         for name, command in commands.items():
             yield f"{name} {case.jobs} jobs", "render", *_ratios(cost(command), ours)
@@ -117,8 +122,18 @@ def _gcip(case: Case, folder: Path) -> Cost:
     document = yaml.load(case.child.read_text(encoding="utf-8"), yaml.CSafeLoader)
     wanted = resolved(document)
     jobs.write_text(json.dumps({"workflow": document["workflow"], "jobs": wanted}), "utf-8")
-    command = ("timeout", "-s", "KILL", _LIMIT, _GCIP, _GCIP_SCRIPT, jobs, written)
-    needed = cost(command, runs=3 if case.jobs < 200 else 1, environment={})
+    limited = f'ulimit -v {_MEMORY_GIB * 2**20}; exec "$@"'
+    command = ("timeout", "-s", "KILL", _LIMIT, "sh", "-c", limited, "sh")
+    needed = cost(
+        (*command, _GCIP, _GCIP_SCRIPT, jobs, written),
+        runs=3 if case.jobs < 200 else 1,
+        codes=(0, 1),
+        environment={},
+    )
+    if needed.code and needed.mebibytes < _MEMORY_GIB * 2**9:  # far from the bound: not memory
+        raise FailedError(f"gcip failed with {case.jobs} jobs")
+    if needed.code:
+        return needed
     found = yaml.load(written.read_text(encoding="utf-8"), yaml.CSafeLoader)
     if differing := differences(wanted, found):
         raise SystemExit(f"gcip did not write the same jobs: {', '.join(differing[:5])}")
@@ -186,6 +201,8 @@ def _list(case: Case, folder: Path) -> Cost:
 def _missing_gcip() -> str:
     if not _GCIP:
         return "GCIP_PYTHON does not name a Python that has gcip (make bench-peers sets one up)"
+    if shutil.which(_GCIP) is None:
+        return f"{_GCIP} is absent"
     done = subprocess.run([_GCIP, "-c", "import gcip"], capture_output=True, check=False)
     return "" if done.returncode == 0 else f"{_GCIP} has no gcip"
 
@@ -206,11 +223,12 @@ def main() -> None:
         folder = Path(name)
         cases = [make_case(folder, jobs) for jobs in _SIZES]
         few, some, many = (make_case(folder, jobs) for jobs in _GROWTH)
-        rows = [
-            *beside_rendering(cases),
-            *growth(few, some, many),
-            *beside_peers(cases, folder),
-        ]
+        rows: list[Row] = []
+        for row in itertools.chain(
+            beside_rendering(cases), beside_peers(cases, folder), growth(few, some, many)
+        ):
+            print(*row, sep=" | ", file=sys.stderr)  # some take minutes
+            rows.append(row)
     headers = ("measured", "against", "CPU time", "peak memory")
     print(tabulate(rows, headers=headers, floatfmt=".2f"))
 

@@ -36,10 +36,11 @@ class FailedError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """CPU time in seconds and peak memory in MiB, children included."""
+    """CPU time in seconds and peak memory in MiB, children included; `code` is how it ended."""
 
     seconds: float
     mebibytes: float
+    code: int = 0
 
 
 def cost(
@@ -60,6 +61,7 @@ def cost(
     return Cost(
         seconds=min(each.seconds for each in results),
         mebibytes=min(each.mebibytes for each in results),
+        code=max(each.code for each in results),
     )
 
 
@@ -80,4 +82,4 @@ def _run(
     code, seconds, mebibytes = json.loads(done.stdout)
     if code not in codes:
         raise FailedError(f"{' '.join(command[:4])} … ended with exit code {code}")
-    return Cost(seconds=seconds, mebibytes=mebibytes)
+    return Cost(seconds=seconds, mebibytes=mebibytes, code=code)
