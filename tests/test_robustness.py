@@ -34,7 +34,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "plan": ("plan",),
     "plan --against": ("plan", "--against", str(ROOT / "examples" / "single-pool.toml")),
     "plan --sweep": ("plan", "--sweep", "concurrency=1..3"),
-    "plan --suggest": ("plan", "--suggest"),
+    "plan --suggest": ("plan", "--suggest", "--job", "train-*"),
     "plan, HTML": ("plan", "--format", "html"),
     "diff": ("diff", str(ROOT / "examples" / "single-pool.toml")),
 }

@@ -250,8 +250,15 @@ def test_a_value_that_the_routing_refuses_is_said_at_its_place(run: Run) -> None
     assert "  0: " in result.out
 
 
+_PROPOSED: dict[bytes, dict] = {}
+
+
 def proposals(run: Run, routing: Path) -> dict:
-    return facts(run, "--suggest", "--routing", routing)
+    """What is suggested for a routing; several tests look at that of the same one."""
+    content = routing.read_bytes()
+    if content not in _PROPOSED:
+        _PROPOSED[content] = facts(run, "--suggest", "--routing", routing)
+    return _PROPOSED[content]
 
 
 def test_a_suggested_patch_applies_and_gives_the_plan_it_promises(run: Run, edit: Edit) -> None:
