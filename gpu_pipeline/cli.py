@@ -29,6 +29,7 @@ from gpu_pipeline.errors import (
     EXIT_OK,
     GeneratorError,
 )
+from gpu_pipeline.interrupts import noted_interrupts
 from gpu_pipeline.lazy import load_module
 from gpu_pipeline.parser import Parser
 from gpu_pipeline.waiting import told_if_slow
@@ -66,13 +67,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        return _run(_parse([_utf8(each) for each in (sys.argv[1:] if argv is None else argv)]))
+        with noted_interrupts() as interrupts:
+            code = _guarded([_utf8(each) for each in (sys.argv[1:] if argv is None else argv)])
+            if not interrupts.seen:
+                return code
+    except KeyboardInterrupt:
+        pass
+    say("interrupted")
+    return EXIT_INTERRUPTED
+
+
+def _guarded(arguments: list[str]) -> int:
+    """Run one command; every failure is told in a line and has its exit code."""
+    try:
+        return _run(_parse(arguments))
     except GeneratorError as error:
         say(f"{error.prefix}{error}")
         return error.exit_code
-    except KeyboardInterrupt:
-        say("interrupted")
-        return EXIT_INTERRUPTED
     except BrokenPipeError:
         return EXIT_OK  # whoever read our output has seen enough
     except Exception as error:  # the last resort: a mistake of ours, told in a line

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.instances import figure, job, pool
@@ -16,6 +16,7 @@ from gpu_pipeline.plan.simulate import simulate
 from gpu_pipeline.plan.summary import summarise
 
 NEAR = 1e-6
+FEWER = settings(max_examples=50)
 
 
 @st.composite
@@ -65,6 +66,7 @@ def overlapping(runs: list[Run]) -> list[list[Run]]:
     ]
 
 
+@FEWER
 @given(workloads())
 def test_every_job_runs_once(workload: Workload) -> None:
     schedule = simulate(workload)
@@ -74,6 +76,7 @@ def test_every_job_runs_once(workload: Workload) -> None:
     assert not schedule.stuck
 
 
+@FEWER
 @given(workloads())
 def test_no_node_holds_more_than_it_has(workload: Workload) -> None:
     schedule = simulate(workload)
@@ -90,6 +93,7 @@ def test_no_node_holds_more_than_it_has(workload: Workload) -> None:
                 assert amount is None or sum(run.job.requests[i] for run in together) <= amount
 
 
+@FEWER
 @given(workloads())
 def test_groups_needs_delays_and_limits_are_kept(workload: Workload) -> None:
     schedule = simulate(workload)
@@ -111,6 +115,7 @@ def test_groups_needs_delays_and_limits_are_kept(workload: Workload) -> None:
             assert sum(runner in ("", each.job.runner) for each in at_once) <= limit
 
 
+@FEWER
 @given(workloads())
 def test_gpu_work_done_is_gpu_work_asked_and_no_gpu_gives_more_than_it_has(
     workload: Workload,
@@ -129,6 +134,7 @@ def test_gpu_work_done_is_gpu_work_asked_and_no_gpu_gives_more_than_it_has(
         assert all(each.jobs <= settings.concurrency for each in stretches)
 
 
+@FEWER
 @given(workloads())
 def test_cost_is_node_time_times_price_and_node_time_has_no_gaps(workload: Workload) -> None:
     plan = summarise(simulate(workload))
@@ -144,6 +150,7 @@ def test_cost_is_node_time_times_price_and_node_time_has_no_gaps(workload: Workl
             assert starts == pytest.approx(moments[: len(starts)])
 
 
+@FEWER
 @given(workloads())
 def test_no_more_nodes_than_the_pool_allows_at_any_instant(workload: Workload) -> None:
     schedule = simulate(workload)
@@ -158,6 +165,7 @@ def test_no_more_nodes_than_the_pool_allows_at_any_instant(workload: Workload) -
             assert len(alive) <= settings.max_nodes
 
 
+@FEWER
 @given(workloads())
 def test_waits_follow_each_other_from_creation_to_start(workload: Workload) -> None:
     for run in simulate(workload).runs:
@@ -166,6 +174,7 @@ def test_waits_follow_each_other_from_creation_to_start(workload: Workload) -> N
         assert edges[-1] == pytest.approx(run.start, abs=NEAR)
 
 
+@FEWER
 @given(workloads())
 def test_no_run_is_shorter_than_the_lower_bound(workload: Workload) -> None:
     bound = lower_bound(workload)
@@ -175,6 +184,7 @@ def test_no_run_is_shorter_than_the_lower_bound(workload: Workload) -> None:
         assert schedule.makespan >= bound.seconds - 1e-3, bound
 
 
+@FEWER
 @given(workloads())
 def test_the_same_workload_gives_the_same_schedule(workload: Workload) -> None:
     first, second = simulate(workload), simulate(workload)
