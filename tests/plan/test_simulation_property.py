@@ -121,17 +121,17 @@ def test_gpu_work_done_is_gpu_work_asked_and_no_gpu_gives_more_than_it_has(
     workload: Workload,
 ) -> None:
     schedule = simulate(workload)
-    for name, settings in workload.pools.items():
+    for name, allowed in workload.pools.items():
         asked = sum(
             each.seconds.value * each.gpu.value for each in workload.jobs if each.pool == name
         )
         stretches = [
             stretch for node in schedule.nodes if node.pool == name for stretch in node.stretches
         ]
-        done = sum((each.end - each.start) * each.gpu * settings.gpus for each in stretches)
+        done = sum((each.end - each.start) * each.gpu * allowed.gpus for each in stretches)
         assert done == pytest.approx(asked, rel=1e-6, abs=1e-3)
         assert all(each.gpu <= 1 + NEAR for each in stretches)
-        assert all(each.jobs <= settings.concurrency for each in stretches)
+        assert all(each.jobs <= allowed.concurrency for each in stretches)
 
 
 @FEWER
@@ -154,7 +154,7 @@ def test_cost_is_node_time_times_price_and_node_time_has_no_gaps(workload: Workl
 @given(workloads())
 def test_no_more_nodes_than_the_pool_allows_at_any_instant(workload: Workload) -> None:
     schedule = simulate(workload)
-    for name, settings in workload.pools.items():
+    for name, allowed in workload.pools.items():
         nodes = [node for node in schedule.nodes if node.pool == name]
         for node in nodes:
             alive = [
@@ -162,7 +162,7 @@ def test_no_more_nodes_than_the_pool_allows_at_any_instant(workload: Workload) -
                 for each in nodes
                 if each.created <= node.created + NEAR and each.removed > node.created + NEAR
             ]
-            assert len(alive) <= settings.max_nodes
+            assert len(alive) <= allowed.max_nodes
 
 
 @FEWER
