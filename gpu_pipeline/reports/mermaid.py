@@ -1,7 +1,7 @@
 """A plan as a Gantt chart in Mermaid's language, small enough for GitLab to draw at once.
 
 GitLab draws the diagrams of a page by itself up to 2,000 characters of source in all; beyond that
-it shows the source and a button (gitlab-org/gitlab: issues 331076 and 368393).
+it shows the source and a button (gitlab-org/gitlab#331076, #368393).
 """
 
 from __future__ import annotations
