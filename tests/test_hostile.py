@@ -266,15 +266,6 @@ def test_an_unreadable_folder_is_named(templates: Path, tmp_path: Path) -> None:
         assert shell(f"GENERATE --quiet --templates '{templates}'", tmp_path).returncode == 0
 
 
-def test_interrupting_at_any_time_ends_with_130(tmp_path: Path) -> None:
-    for delay in ("0.02", "0.1", "0.2"):
-        done = shell(
-            f"timeout -s INT {delay} '{sys.executable}' '{SCRIPT}' check; echo $?", tmp_path
-        )
-        assert b"Traceback" not in done.stderr
-        assert done.stdout.endswith((b"124\n", b"130\n", b"0\n"))
-
-
 def test_a_deleted_working_folder_is_no_traceback(tmp_path: Path) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
