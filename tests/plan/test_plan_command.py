@@ -6,18 +6,14 @@ import itertools
 import json
 import os
 import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ..conftest import ROOT, SHIPPED, TEMPLATES, Result
+from ..conftest import ROOT, SHIPPED, TEMPLATES
+from .told import SINGLE, Edit, Run, facts
 
-SINGLE = ROOT / "examples" / "single-pool.toml"
 GOLDEN = ROOT / "tests" / "golden"
-Run = Callable[..., Result]
-Edit = Callable[..., Path]
 
 
 @pytest.mark.parametrize(
@@ -49,12 +45,6 @@ def test_text_fits_80_columns(run: Run) -> None:
         out = run("plan", *arguments).out
         wide = [line for line in out.splitlines() if len(line) > 80 and "/" not in line]
         assert not wide
-
-
-def facts(run: Run, *arguments: str | Path, code: int = 0) -> dict:
-    result = run("plan", "--format", "json", *arguments)
-    assert result.code == code, result.err
-    return json.loads(result.out)
 
 
 def test_json_holds_every_figure_with_its_source(run: Run) -> None:
@@ -198,40 +188,6 @@ def test_wrong_usage_is_told(arguments: tuple[str | Path, ...], message: str, ru
     assert result.out == ""
 
 
-@pytest.mark.parametrize(
-    ("key", "count"),
-    [
-        ("concurrency=1,2,4", 3),
-        ("ci-training.max_nodes=1..3", 3),
-        ("pools.ci-training.boot_time=5m..20m..5m", 4),
-        ("rl.requests.cpu=1000m..3000m..500m", 5),
-        ("supervised.gpu_utilization=0.1..0.5..0.1", 5),
-        ("families.rl.tasks.hyperopt.epochs=4..8..2", 3),
-        ("hyperopt.epochs=5,10", 2),
-        ("dqn.seconds_per_epoch=500,1000", 2),
-    ],
-)
-def test_any_number_of_the_routing_can_be_swept(key: str, count: int, run: Run) -> None:
-    result = run("plan", "--sweep", key, "--format", "json")
-    assert result.code == 0, result.err
-    for curve in json.loads(result.out):
-        assert len(curve["points"]) == count
-        assert all("makespan" in point for point in curve["points"])
-
-
-def test_more_nodes_are_never_slower_and_more_epochs_never_faster(run: Run) -> None:
-    for key, sign in (("ci-training.max_nodes=1..6", -1), ("hyperopt.epochs=1..15..2", 1)):
-        points = json.loads(run("plan", "--sweep", key, "--format", "json").out)[0]["points"]
-        times = [sign * point["makespan"] for point in points]
-        assert times == sorted(times)
-
-
-def test_a_model_without_a_table_can_be_swept(run: Run) -> None:
-    (curve,) = facts(run, "--sweep", "tft.epochs=4,40")
-    assert curve["key"] == "models.tft.epochs"
-    assert [point["value"] for point in curve["points"]] == [4, 40]
-
-
 def test_both_sides_of_a_comparison_have_their_place_whatever_they_are_called(run: Run) -> None:
     told = facts(run, "--against", SHIPPED)
     assert list(told) == ["before", "now"]
@@ -241,176 +197,3 @@ def test_both_sides_of_a_comparison_have_their_place_whatever_they_are_called(ru
 def test_a_share_of_next_to_nothing_has_a_plan(run: Run, edit: Edit) -> None:
     result = run("plan", "--routing", edit(("gpu_utilization = 0.34", "gpu_utilization = 5e-324")))
     assert (result.code, result.err) == (0, "")
-
-
-def test_a_value_that_the_routing_refuses_is_said_at_its_place(run: Run) -> None:
-    result = run("plan", "--sweep", "ci-training.concurrency=0..2")
-    assert result.code == 0
-    assert "Not possible:" in result.out
-    assert "  0: " in result.out
-
-
-_PROPOSED: dict[bytes, dict] = {}
-
-
-def proposals(run: Run, routing: Path) -> dict:
-    """What is suggested for a routing; several tests look at that of the same one."""
-    content = routing.read_bytes()
-    if content not in _PROPOSED:
-        _PROPOSED[content] = facts(run, "--suggest", "--routing", routing)
-    return _PROPOSED[content]
-
-
-def test_a_suggested_patch_applies_and_gives_the_plan_it_promises(run: Run, edit: Edit) -> None:
-    """Where the times are configured, so that nothing is assumed otherwise after the move."""
-    known = "seconds_per_epoch = 700\n"
-    routing = edit(
-        ("[families.rl]\n", f"[families.rl]\n{known}"),
-        ("[families.supervised]\n", f"[families.supervised]\n{known}"),
-    )
-    before = routing.read_bytes()
-    found = proposals(run, routing)["suggestions"]
-    assert found
-    for each in found:
-        routing.write_bytes(before)
-        subprocess.run(
-            ["git", "apply", "-"], input=each["patch"].encode(), cwd=routing.parent, check=True
-        )
-        plan = facts(run, "--routing", routing)
-        assert plan["makespan"] == pytest.approx(each["makespan"], rel=1e-3)
-        assert plan["cost"] == pytest.approx(each["cost"], rel=1e-3)
-
-
-def stated(edit: Edit, *changes: tuple[str, str]) -> Path:
-    """A routing that has something better, with all times configured."""
-    return edit(("concurrency = 4 ", "concurrency = 2 "), *changes)
-
-
-KNOWN = ("[families.supervised]\n", "[families.supervised]\nseconds_per_epoch = 433.7\n")
-
-
-def patches(run: Run, routing: Path, output_format: str) -> list[str]:
-    """The patches as they are printed, each with what follows it, as somebody would copy it."""
-    if output_format == "json":
-        return [each["patch"] for each in proposals(run, routing)["suggestions"]]
-    out = run("plan", "--suggest", "--format", output_format, "--routing", routing).out
-    found = [f"--- a/{text}" for text in out.split("--- a/")[1:]]
-    return [text.partition("\n```")[0] + "\n" for text in found]
-
-
-@pytest.mark.parametrize("output_format", ["text", "markdown", "json"])
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda text: text,
-        lambda text: text.rstrip("\n"),
-        lambda text: text + "\n\n\n",
-        lambda text: text.replace("concurrency = 2 ", "concurrency = 2\n\n\n\n#"),
-    ],
-    ids=["as it is", "no last line feed", "blank lines at the end", "blank lines"],
-)
-def test_a_patch_applies_as_printed(
-    output_format: str, change: Callable[[str], str], run: Run, edit: Edit
-) -> None:
-    routing = stated(edit, KNOWN)
-    before = change(routing.read_text(encoding="utf-8")).encode()
-    routing.write_bytes(before)
-    found = patches(run, routing, output_format)
-    assert found
-    for patch in found:
-        routing.write_bytes(before)
-        subprocess.run(["git", "apply", "-"], input=patch.encode(), cwd=routing.parent, check=True)
-        assert routing.read_bytes() != before
-
-
-def test_only_a_line_feed_ends_a_line_of_a_patch(run: Run, edit: Edit) -> None:
-    routing = stated(edit, KNOWN, ("3 if", "3\u2028\x85if"))
-    patch = patches(run, routing, "json")[0]
-    subprocess.run(["git", "apply", "-"], input=patch.encode(), cwd=routing.parent, check=True)
-
-
-@pytest.mark.parametrize("output_format", ["text", "json"])
-def test_a_patch_of_a_file_with_crlf_applies(output_format: str, run: Run, edit: Edit) -> None:
-    routing = stated(edit, KNOWN)
-    routing.write_bytes(routing.read_bytes().replace(b"\n", b"\r\n"))
-    if output_format == "text":
-        out = run("plan", "--suggest", "--routing", routing).out
-        assert "git apply --ignore-whitespace" in out
-        assert "\\u000d" not in out
-    patch = patches(run, routing, output_format)[0]
-    subprocess.run(
-        ["git", "apply", "--ignore-whitespace", "-"],
-        input=patch.encode(), cwd=routing.parent, check=True,
-    )  # fmt: skip
-    assert b"concurrency = 2" not in routing.read_bytes().split(b"[pools.ci-training]")[1]
-
-
-def test_a_suggestion_costs_what_its_routing_costs(run: Run, edit: Edit) -> None:
-    """The edited file deals its jobs in another order than the search does."""
-    tasks = "".join(
-        f"[families.supervised.tasks.{task}]\ngpu_utilization = {share}\n"
-        for task, share in (("hyperopt", 0.9), ("train-validate", 0.1))
-    )
-    known = ("[families.rl]\n", "[families.rl]\nseconds_per_epoch = 700\n")
-    for changes in ((), (("[models.dqn]\n", f"{tasks}[models.dqn]\n"),)):
-        routing = stated(edit, KNOWN, known, *changes)
-        before = routing.read_bytes()
-        found = json.loads(run("plan", "--suggest", "--format", "json", "--routing", routing).out)
-        assert any(step["unit"] for each in found["suggestions"] for step in each["steps"])
-        for each in found["suggestions"]:
-            routing.write_bytes(before)
-            subprocess.run(
-                ["git", "apply", "-"], input=each["patch"].encode(), cwd=routing.parent, check=True
-            )
-            plan = json.loads(run("plan", "--format", "json", "--routing", routing).out)
-            assert plan["makespan"] == pytest.approx(each["makespan"], rel=1e-3)
-            assert plan["cost"] == pytest.approx(each["cost"], rel=1e-3)
-
-
-def test_suggestions_are_better_in_what_they_claim(run: Run) -> None:
-    for routing in (SHIPPED, SINGLE):
-        told = proposals(run, routing)
-        now = told["now"]
-        for each in told["suggestions"]:
-            if each["goal"] in ("cheaper", "cheapest"):
-                assert each["cost"] < now["cost"]
-            else:
-                assert each["makespan"] < now["makespan"]
-            if each["goal"] in ("cheaper", "faster"):
-                assert each["cost"] <= now["cost"] * (1 + 1e-6)
-                assert each["makespan"] <= now["makespan"] * (1 + 1e-6)
-
-
-def test_one_job_at_a_time_on_an_idle_gpu_is_found(run: Run) -> None:
-    best = proposals(run, SINGLE)["suggestions"][0]
-    assert best["goal"] == "cheaper"
-    assert '+sharing = "time-slicing"' in best["patch"]
-    assert best["makespan"] < 0.6 * facts(run, "--routing", SINGLE)["makespan"]
-
-
-def test_a_pinned_model_stays(run: Run, edit: Edit) -> None:
-    free = proposals(run, SHIPPED)
-    assert any(step["unit"] == "tft" for each in free["suggestions"] for step in each["steps"])
-    held = proposals(run, edit(('models = ["tft"', 'pin = true\nmodels = ["tft"')))
-    assert not any(step["unit"] for each in held["suggestions"] for step in each["steps"])
-    assert {"unit": "tft", "pool": None, "why": "pin = true"} in held["not_moved"]
-
-
-def test_what_is_not_known_is_not_guessed(run: Run, edit: Edit) -> None:
-    told = proposals(run, edit(("gpu_speed = 1.0\n", "")))
-    assert not any(step["unit"] for each in told["suggestions"] for step in each["steps"])
-    reasons = {each["why"] for each in told["not_moved"]}
-    assert "how fast it would be is not known: gpu_speed is not set in ci-training" in reasons
-
-
-def test_a_model_that_does_not_fit_the_card_is_not_moved(run: Run, edit: Edit) -> None:
-    told = proposals(run, edit(('gpu_memory = "617Mi"', 'gpu_memory = "30G"')))
-    assert {"it does not fit the memory of an NVIDIA L4"} <= {
-        each["why"] for each in told["not_moved"]
-    }
-
-
-def test_a_family_with_one_job_for_all_moves_as_a_whole(run: Run) -> None:
-    told = proposals(run, SHIPPED)
-    units = {step["unit"] for each in told["suggestions"] for step in each["steps"]}
-    assert not units & {"dqn", "ppo"}
