@@ -138,6 +138,7 @@ class _Effort:
         self._deadline = deadline
         self._clock = clock
         self._began = clock.now()
+        self._reasons: dict[str, None] = {}  # each once, in the order in which they came
 
     def left(self) -> float:
         return self._deadline - (self._clock.now() - self._began)
@@ -148,14 +149,15 @@ class _Effort:
 
     def pause(self, reason: str, asked: float | None) -> None:
         """Wait before the next try. Raises GitLabError when the deadline would pass."""
+        self._reasons[reason] = None
         seconds = min(_FIRST_PAUSE * 2 ** (self.tries - 1), _LONGEST_PAUSE)
         seconds = seconds * random.uniform(0.5, 1) if asked is None else asked  # noqa: S311
         if seconds > self.left():
             wish = f"; the server asks to wait {seconds:.0f} s" if asked else ""
             tries = f"{self.tries} tries" if self.tries > 1 else "1 try"
             raise GitLabError(
-                f"{self.what}: no answer within {self._deadline:g} s ({tries}, the last: {reason})"
-                f"{wish}; --deadline gives it longer"
+                f"{self.what}: no answer within {self._deadline:g} s "
+                f"({tries}: {', '.join(self._reasons)}){wish}; --deadline gives it longer"
             )
         if seconds >= _WORTH_SAYING:
             tell(f"waiting {seconds:.0f} s before {self.what} is asked again: {reason}")

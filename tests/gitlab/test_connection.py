@@ -220,9 +220,9 @@ def test_a_slow_answer_is_asked_for_again(gitlab: GitLab, server: GitLabServer) 
 
 def test_reads_have_a_deadline(gitlab: GitLab, server: GitLabServer) -> None:
     server.faults.always("GET", "/projects/7$", "503")
-    done = gitlab("trigger", "--deadline", "1")
+    done = gitlab("trigger", "--deadline", "2")
     assert done.code == 4
-    assert "GET /api/v4/projects/7: no answer within 1 s" in done.err
+    assert "GET /api/v4/projects/7: no answer within 2 s" in done.err
     assert "503 Service Unavailable" in done.err
     assert len(server.asked("GET", "/projects/7$")) > 1
 

@@ -73,7 +73,7 @@ def test_a_run_that_broke_off_goes_on_where_it_was(
     nights(world, 3)
     oldest = min(each.id for each in world.pipelines.values() if each.source == "parent_pipeline")
     server.faults.always("GET", rf"/pipelines/{oldest}/jobs", "503")
-    broken = gitlab("history", *INPUTS, "--deadline", "0.3")
+    broken = gitlab("history", *INPUTS, "--deadline", "1")
     assert broken.code == 4
     assert not (gitlab.folder / "durations.json").exists()
     server.faults.__init__()

@@ -86,7 +86,7 @@ def test_a_log_without_an_end_is_not_read_for_ever(
 ) -> None:
     parent, _ = night(world)
     server.faults.always("GET", "/trace$", "drip")
-    done = gitlab("verify", parent.id, "--child", CHILD, "--deadline", "0.3")
+    done = gitlab("verify", parent.id, "--child", CHILD, "--deadline", "1")
     assert done.code == 4
     assert "it hardly moves" in done.err
 

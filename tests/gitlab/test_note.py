@@ -74,7 +74,7 @@ def test_a_note_that_never_arrived_is_not_sent_again(
     gitlab: GitLab, world: World, server: GitLabServer
 ) -> None:
     server.faults.add("POST", "/notes$", "reset")
-    arguments = ("note", "--merge-request", "12", "--body-file", "-", "--deadline", "1")
+    arguments = ("note", "--merge-request", "12", "--body-file", "-", "--deadline", "2")
     done = gitlab(*arguments, stdin="x")
     assert done.code == 4
     assert "run it again" in done.err

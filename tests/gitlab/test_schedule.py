@@ -96,7 +96,7 @@ def test_a_schedule_that_never_arrived_is_not_sent_again_but_may_be(
     gitlab: GitLab, world: World, server: GitLabServer
 ) -> None:
     server.faults.add("POST", "/pipeline_schedules$", "reset")
-    done = gitlab("schedule", "--deadline", "1")
+    done = gitlab("schedule", "--deadline", "2")
     assert done.code == 4
     assert "run it again" in done.err
     assert len(server.asked("POST")) == 1

@@ -57,7 +57,7 @@ def test_a_request_that_may_have_been_lost_is_not_repeated(
     kind: str, gitlab: GitLab, world: World, server: GitLabServer
 ) -> None:
     server.faults.add("POST", "/pipeline$", kind)
-    done = gitlab("trigger", "--deadline", "1")
+    done = gitlab("trigger", "--deadline", "2")
     assert done.code == 4
     assert not world.pipelines
     run_id = re.search(r"--run-id (\w+)", done.err)

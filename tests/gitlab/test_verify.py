@@ -247,7 +247,7 @@ def test_a_log_that_never_arrives_is_an_error_of_the_network(
 ) -> None:
     parent, _ = night(world)
     server.faults.always("GET", "/trace$", "cut")
-    done = gitlab("verify", parent.id, *AS_RENDERED, "--deadline", "0.5")
+    done = gitlab("verify", parent.id, *AS_RENDERED, "--deadline", "1")
     assert done.code == 4
     assert "the connection broke" in done.err
     assert "--deadline gives it longer" in done.err

@@ -167,10 +167,10 @@ def test_a_server_that_is_away_for_a_while_is_waited_for(
     parent, child = at_work(world)
 
     def break_down() -> None:
-        server.faults.add("GET", r"/bridges", *["503"] * 4)
+        server.faults.add("GET", r"/bridges", *["503"] * 5)
 
     world.later.extend([lambda: None, break_down, lambda: finish(world, parent, child)])
-    done = gitlab("watch", parent.id, *INPUTS, *QUICK, "--deadline", "0.2")
+    done = gitlab("watch", parent.id, *INPUTS, *QUICK, "--deadline", "1")
     assert done.code == 0, done.err
     assert "trying on" in done.err
 
