@@ -10,21 +10,23 @@ import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+import msgspec
+from msgspec import Meta
 
 from gpu_pipeline.errors import FileError, Problem
 from gpu_pipeline.files import display, read_bytes
 from gpu_pipeline.problems import dotted
+from gpu_pipeline.validation import converted, faults
 
-_Seconds = Annotated[float, Field(ge=0, le=10_000_000, allow_inf_nan=False)]
-_Positive = Annotated[float, Field(gt=0, le=10_000_000, allow_inf_nan=False)]
-
-
-class _Entry(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+_Seconds = Annotated[float, Meta(ge=0, le=10_000_000)]
+_Positive = Annotated[float, Meta(gt=0, le=10_000_000)]
 
 
-class MeasuredJob(_Entry):
+class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A part of the file, without keys that it does not know."""
+
+
+class MeasuredJob(_Entry, frozen=True, kw_only=True):
     """The run times of one job's newest successful attempts: median, 90th percentile and mean.
 
     `model` is None for a job that trains a whole family.
@@ -34,14 +36,14 @@ class MeasuredJob(_Entry):
     task: str | None = None
     model: str | None = None
     pool: str
-    samples: Annotated[int, Field(ge=1)]
+    samples: Annotated[int, Meta(ge=1)]
     p50: _Positive
     p90: _Positive
     mean: _Positive
     newest: datetime.datetime
 
 
-class RunJob(_Entry):
+class RunJob(_Entry, frozen=True, kw_only=True):
     """When a job of a run was created or became ready, began and ended."""
 
     name: str
@@ -50,39 +52,39 @@ class RunJob(_Entry):
     finished: _Seconds
 
 
-class MeasuredRun(_Entry):
+class MeasuredRun(_Entry, frozen=True, kw_only=True):
     """One child pipeline with the jobs of it that succeeded."""
 
     pipeline: int
     created: datetime.datetime
-    jobs: Annotated[tuple[RunJob, ...], Field(strict=False)]
+    jobs: tuple[RunJob, ...]
 
 
-class Durations(_Entry):
+class Durations(_Entry, frozen=True, kw_only=True):
     """The whole file; `runs` stand newest first."""
 
     format: Literal["gpu-pipeline durations 1"] = "gpu-pipeline durations 1"
-    jobs: Annotated[tuple[MeasuredJob, ...], Field(strict=False)]
-    runs: Annotated[tuple[MeasuredRun, ...], Field(strict=False)] = ()
+    jobs: tuple[MeasuredJob, ...]
+    runs: tuple[MeasuredRun, ...] = ()
 
 
 def read_durations(path: Path) -> Durations:
     """The file at `path`. Raises UsageError when unreadable, FileError with all that is wrong."""
     data = read_bytes(path, "--durations")
     try:
-        return Durations.model_validate_json(data)
-    except ValidationError as error:
-        raise FileError(
-            Problem(
-                file=display(path),
-                line=1,
-                path=dotted(tuple(each["loc"])),
-                message=f"{each['msg']}; `gitlab history` writes this file",
-            )
-            for each in error.errors(include_url=False)
-        ) from None
+        content = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise FileError([_problem(path, "", f"is not JSON that can be read: {error}")]) from None
+    if found := faults(content, Durations):
+        raise FileError(_problem(path, dotted(fault.path), fault.message) for fault in found)
+    return converted(content, Durations)
+
+
+def _problem(path: Path, key: str, message: str) -> Problem:
+    message = f"{message}; `gitlab history` writes this file"
+    return Problem(file=display(path), line=1, path=key, message=message)
 
 
 def durations_text(durations: Durations) -> str:
     """The file's content; the same durations give the same text."""
-    return durations.model_dump_json(indent=2) + "\n"
+    return msgspec.json.format(msgspec.json.encode(durations), indent=2).decode() + "\n"

@@ -89,13 +89,10 @@ def _gpus(texts: Sequence[str]) -> dict[str, str]:
 
 def gpu_refusal(gpu: str) -> str | None:
     """Why a text is no name of a GPU."""
-    from pydantic import ValidationError
+    from gpu_pipeline.routing_values import GpuName
+    from gpu_pipeline.validation import faults
 
-    from gpu_pipeline.routing_model import Pool
-
-    try:
-        Pool(gpu=gpu)
-    except ValidationError:
+    if faults(gpu, GpuName):
         return "is no GPU name; give it as nvidia-smi --query-gpu=name --format=csv,noheader does"
     return None
 

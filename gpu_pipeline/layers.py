@@ -146,4 +146,4 @@ def _merge(
 
 
 def _quantities(resources: Resources | None) -> dict[str, str]:
-    return resources.model_dump(exclude_none=True) if resources else {}
+    return resources.amounts if resources else {}

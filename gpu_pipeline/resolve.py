@@ -13,7 +13,7 @@ from gpu_pipeline.jobs import Job, Sourced, Values
 from gpu_pipeline.layers import Layer, Layers, pick, pick_named
 from gpu_pipeline.problems import Origin, Problems
 from gpu_pipeline.quantity import parse_quantity
-from gpu_pipeline.routing_model import Pipeline, RoutedSettings, Routing, all_settings
+from gpu_pipeline.routing_model import Pipeline, Pool, RoutedSettings, Routing, all_settings
 from gpu_pipeline.toml_lines import Path
 from gpu_pipeline.work import Work, all_work, models_of_a_second_family
 
@@ -72,8 +72,7 @@ def _resolve(routing: Routing, work: Work, layers: Layers, problems: Problems) -
         pool=pool,
         pool_settings=pools[pool.value],
         pool_origins={
-            key: problems.origin(("pools", pool.value, key))
-            for key in type(pools[pool.value]).model_fields
+            key: problems.origin(("pools", pool.value, key)) for key in Pool.__struct_fields__
         },
         base=base,
         stage=stage,
@@ -114,7 +113,9 @@ def _training_times(
     for model in work.models:
         stack = layers.stack(task=work.task, family=work.family, model=model, pool=pool)
         for layer in stack:
-            in_all = pick([layer], ("expected",), lambda s: s.expected, problems)
+            in_all: Sourced[str] | None = pick(
+                [layer], ("expected",), lambda s: s.expected, problems
+            )
             measured = pick(
                 [layer], ("seconds_per_epoch",), lambda s: s.seconds_per_epoch, problems
             )

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import copy
 import datetime
+import math
 import re
 import tomllib
-from typing import Any
-
-from pydantic import ValidationError
+from typing import Any, Literal, get_args, get_origin
 
 from gpu_pipeline.errors import Problem, RoutingError
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.problems import Problems
 from gpu_pipeline.routing_model import Routing, Table
+from gpu_pipeline.routing_values import Amount
 from gpu_pipeline.toml_lines import Path, key_lines
+from gpu_pipeline.validation import (
+    UNKNOWN,
+    Fault,
+    bare,
+    converted,
+    faults,
+    keys_of,
+    kind_below,
+)
 
 
 def read_routing(data: bytes, file: str) -> tuple[Routing, Problems]:
@@ -82,26 +91,20 @@ def _syntax_problem(error: str, text: str, file: str) -> Problem:
     )
 
 
-# Each round cuts what was found, at most an array item's replacement needs a second one.
-_MAX_ROUNDS = 10
+_TOML = (datetime.date, datetime.datetime, datetime.time)  # what it can say and JSON cannot
 
 
 def _validate(document: dict[str, Any], problems: Problems) -> Routing:
-    """Validate, cutting out what is wrong until the rest is right: each round cuts something."""
-    rest = copy.deepcopy(document)
-    for _ in range(_MAX_ROUNDS):
-        try:
-            routing = Routing.model_validate(rest)
-        except ValidationError as error:
-            bad = {tuple(detail["loc"]): detail for detail in error.errors(include_url=False)}
-            for path, detail in bad.items():
-                problems.cut(path, _explain(dict(detail), path))
-                _cut(rest, path)
-        else:
-            _report_missing(routing, (), problems)
-            return routing
-    problems.raise_if_any()
-    raise RoutingError([Problem(file=problems.file, line=1, path="", message="cannot be read")])
+    """The routing without what is wrong, which is noted."""
+    rest = document
+    if found := faults(document, Routing, native=_TOML):
+        rest = copy.deepcopy(document)
+        for fault in found:
+            problems.cut(fault.path, explained(fault))
+            _cut(rest, fault.path)
+    routing = converted(rest, Routing, native=_TOML)
+    _report_missing(routing, (), problems)
+    return routing
 
 
 def _cut(document: Any, path: Path) -> None:
@@ -117,11 +120,11 @@ def _cut(document: Any, path: Path) -> None:
 
 def _report_missing(table: Table, path: Path, problems: Problems) -> None:
     """Note each required key that is absent, in this table and those below it."""
-    for name in type(table).model_fields:
+    for name in table.__struct_fields__:
         value = getattr(table, name)
         here: Path = (*path, name)
         if value is None and name in table.required and not problems.has_cut(here):
-            problems.add(here, "is missing" + _describe_key(type(table), name))
+            problems.add(here, f"is missing: {type(table).descriptions[name]}")
         elif isinstance(value, Table):
             _report_missing(value, here, problems)
         elif isinstance(value, dict | tuple):
@@ -131,59 +134,63 @@ def _report_missing(table: Table, path: Path, problems: Problems) -> None:
                     _report_missing(item, (*here, key), problems)
 
 
-def _describe_key(model: type[Table], name: str) -> str:
-    description = model.model_fields[name].description
-    return f": {description}" if description else ""
-
-
-_EXPECTED = {
-    "int_type": "whole number",
-    "float_type": "number",
-    "string_type": "text",
-    "bool_type": "true or false",
-    "tuple_type": "array",
-    "dict_type": "table",
-    "model_type": "table",
-    "date_type": "date",
-    "finite_number": "finite number",
+_EXPECTED: dict[Any, str] = {
+    int: "whole number",
+    float: "number",
+    str: "text",
+    bool: "true or false",
+    tuple: "array",
+    dict: "table",
+    datetime.date: "date",
 }
-_BOUNDS = {
-    "literal_error": ("expected", ""),
-    "greater_than_equal": ("ge", "at least "),
-    "greater_than": ("gt", "more than "),
-    "less_than_equal": ("le", "at most "),
-}
+_BOUND = re.compile(r"Expected `\w+` (>=|>|<=) (\S+)")
+_BOUNDS = {">=": "at least", ">": "more than", "<=": "at most"}
 
 
-def _explain(detail: dict[str, Any], path: Path) -> str:
-    kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
-    if kind == "extra_forbidden":
-        return "unknown key" + _suggest_key(path)
-    if kind == "string_pattern_mismatch":
-        return _explain_pattern(value, path)
-    if kind in _EXPECTED:
+def explained(fault: Fault) -> str:
+    """What is wrong with a part of the file, and what to do about it."""
+    kind, value = _simple(fault.kind), fault.value
+    if fault.message == UNKNOWN:
+        return "unknown key" + _suggest_key(fault.path)
+    if kind is Literal:
+        *first, last = (f'"{choice}"' for choice in get_args(fault.kind))
+        return f"must be {', '.join(first)} or {last}, not {_describe(value)}"
+    if " matching regex " in fault.message:
+        return _explain_pattern(str(value), fault.path)
+    if bound := _BOUND.fullmatch(fault.message):
+        return _explain_bound(bound[1], bound[2], value)
+    if not fault.message or ", got `" in fault.message:
         return f"expected {_EXPECTED[kind]}, got {_describe(value)}{_hint(kind, value)}"
-    if kind in _BOUNDS:
-        bound, words = _BOUNDS[kind]
-        expected = str(context[bound]).replace("'", '"').removesuffix(".0")
-        return f"must be {words}{expected}, not {_describe(value)}"
-    return str(detail["msg"])  # of the validators in routing_model, which say it themselves
+    return fault.message  # of an Amount, which says it itself
 
 
-def _hint(kind: str, value: object) -> str:
+def _explain_bound(bound: str, limit: str, value: object) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"expected finite number, got {_describe(value)}"
+    return f"must be {_BOUNDS[bound]} {limit.removesuffix('.0')}, not {_describe(value)}"
+
+
+def _simple(kind: Any) -> Any:
+    """The type whose name in _EXPECTED fits a kind."""
+    if isinstance(kind, type) and issubclass(kind, Table | Amount):
+        return dict if issubclass(kind, Table) else str
+    return get_origin(kind) or kind
+
+
+def _hint(kind: Any, value: object) -> str:
     """What to do about a value of the wrong type, where that is plain."""
     if isinstance(value, str):
-        if kind == "tuple_type":
+        if kind is tuple:
             return f'; put it in brackets: ["{value}"]'
         patterns = {
-            "int_type": r"[0-9]+",
-            "float_type": r"[0-9.]+",
-            "bool_type": r"true|false",
-            "date_type": r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
+            int: r"[0-9]+",
+            float: r"[0-9.]+",
+            bool: r"true|false",
+            datetime.date: r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
         }
         plain = kind in patterns and re.fullmatch(patterns[kind], value)
         return "; remove the quotes" if plain else ""
-    if kind == "string_type" and isinstance(value, bool | int | float | datetime.date):
+    if kind is str and isinstance(value, bool | int | float | datetime.date):
         if isinstance(value, int) and abs(value) > 10**18:
             return "; put it in quotes"
         shown = str(value).lower() if isinstance(value, bool) else value
@@ -233,9 +240,7 @@ def _explain_pattern(value: str, path: Path) -> str:
 def _suggest_key(path: Path) -> str:
     """What the key at `path` was meant to be, and why it does not exist when that is known."""
     name = str(path[-1])
-    model = _model_at(path[:-1])
-    keys = {f.alias or n for n, f in model.model_fields.items()} if model else ()
-    suggestion = did_you_mean(name, keys)
+    suggestion = did_you_mean(name, keys_of(_table_at(path[:-1])))
     if "gpu" in name.lower() and "pools" not in path and 'mean "gpu_memory' not in suggestion:
         return (
             "; the number of GPUs is a property of the runner (tags, pod_spec), not of a job, "
@@ -246,29 +251,9 @@ def _suggest_key(path: Path) -> str:
     return suggestion
 
 
-def _model_at(path: Path) -> type[Table] | None:
-    """The model that describes the table at `path`."""
-    model: type[Table] = Routing
-    parts = iter(path)
-    for part in parts:
-        field = model.model_fields.get(str(part)) or model.model_fields.get(f"{part}_")
-        if field is None:
-            return None
-        inner = _inner_table(field.annotation)
-        if inner is None:
-            return None
-        model, keyed = inner
-        if keyed:
-            next(parts, None)
-    return model
-
-
-def _inner_table(annotation: Any) -> tuple[type[Table], bool] | None:
-    """The table inside `Table | None`, `dict[str, Table]` or `tuple[Table, ...]`; whether keyed."""
-    if isinstance(annotation, type) and issubclass(annotation, Table):
-        return annotation, False
-    for inner in getattr(annotation, "__args__", ()):
-        if found := _inner_table(inner):
-            origin = getattr(annotation, "__origin__", None)
-            return found[0], found[1] or origin in (dict, tuple)
-    return None
+def _table_at(path: Path) -> Any:
+    """The kind of table at `path`."""
+    kind: Any = Routing
+    for part in path:
+        kind = kind_below(kind, part)
+    return bare(kind)

@@ -8,9 +8,10 @@ from gpu_pipeline.context import SOURCES
 from gpu_pipeline.names import NAME, OWN_VARIABLES, RESERVED, VARIABLE_NAME, did_you_mean
 from gpu_pipeline.problems import Problems
 from gpu_pipeline.routing_model import (
+    ModelTask,
     RoutedSettings,
     Routing,
-    TaskSettings,
+    Task,
     all_settings,
 )
 from gpu_pipeline.routing_pools import check_pools
@@ -127,7 +128,7 @@ def _check_references(
             problems.add(path, f"unknown task{did_you_mean(str(path[3]), known_tasks)}")
         if isinstance(settings, RoutedSettings):
             _check_route(settings, path, problems, pools=routing.pools or {}, bases=bases)
-        if isinstance(settings, TaskSettings):
+        if isinstance(settings, Task | ModelTask):
             for i, need in enumerate(settings.needs or ()):
                 if need not in known_tasks:
                     problems.add(

@@ -214,7 +214,7 @@ def _pool_changes(name: str, before: Side, after: Side) -> Iterator[Change]:
 
 def _facts_of_pool(name: str, side: Side) -> Facts:
     pool = side.pools[name]
-    origins = {key: side.locate(("pools", name, key)) for key in type(pool).model_fields}
+    origins = {key: side.locate(("pools", name, key)) for key in pool.__struct_fields__}
     if pool.queue is None:
         origins["queue"] = side.locate(("pipeline", "queue"))
     return pool_facts(pool, origins, side.pipeline)

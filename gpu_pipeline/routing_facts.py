@@ -116,14 +116,14 @@ def pool_facts(pool: Pool, origin_of: Mapping[str, Origin], pipeline: Pipeline) 
 def _pool_facts(
     pool: Pool, origin_of: Mapping[str, Origin], pipeline: Pipeline
 ) -> Iterator[tuple[str, Fact]]:
-    for key in type(pool).model_fields:
+    for key in pool.__struct_fields__:
         value = getattr(pool, key)
         if key == "queue":
             value = value or pipeline.queue
-        if value is None or key in Settings.model_fields:
+        if value is None or key in Settings.__struct_fields__:
             continue
         if isinstance(value, Resources):
-            for resource, amount in value.model_dump(exclude_none=True).items():
+            for resource, amount in value.amounts.items():
                 yield f"{key}.{resource}", Fact(value=amount, origin=origin_of[key])
         else:
             yield key, Fact(value=value, origin=origin_of[key])

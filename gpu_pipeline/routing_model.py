@@ -8,108 +8,74 @@ from __future__ import annotations
 
 import datetime
 import functools
+import operator
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, dataclass_transform
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic_core import PydanticCustomError
+import msgspec
 
-from gpu_pipeline.durations import MAX_TIMEOUT_SECONDS, DurationError, parse_duration
-from gpu_pipeline.quantity import QuantityError, parse_quantity
+from gpu_pipeline.routing_values import (
+    Count,
+    CountOrZero,
+    Cpu,
+    Epochs,
+    GpuName,
+    Memory,
+    Price,
+    Prose,
+    Queue,
+    Seconds,
+    Share,
+    Speed,
+    Stage,
+    Text,
+    Texts,
+    Timeout,
+    Variables,
+    Word,
+    Words,
+)
 from gpu_pipeline.toml_lines import Path
 
-_HUGE = 10**18
-_MIN_MEMORY_BYTES = 2**20
-_MAX_CORES = 512
 
+class _Key:
+    """What `key` returns until its table is made."""
 
-class Table(BaseModel):
-    """A closed table: no unknown keys, no conversions, no changes after loading."""
-
-    # Deferred: reading a file builds one validator, that of Routing, and not one for each class.
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
-    required: ClassVar[tuple[str, ...]] = ()
-
-
-def _quantity(value: object) -> object:
-    if isinstance(value, float):
-        raise PydanticCustomError("quantity", 'write it as text, for example "1500m" or "1.5"')
-    if isinstance(value, int) and not isinstance(value, bool):
-        text: object = str(value) if abs(value) < _HUGE else "a number that long"
-    else:
-        text = value
-    if not isinstance(text, str):
-        return value
-    try:
-        amount = parse_quantity(text)
-    except QuantityError as error:
-        raise PydanticCustomError("quantity", "{reason}", {"reason": str(error)}) from None
-    if amount <= 0:
-        raise PydanticCustomError("quantity", "must be more than zero")
-    return text
-
-
-def _memory(value: object) -> object:
-    text = _quantity(value)
-    if isinstance(text, str) and parse_quantity(text) < _MIN_MEMORY_BYTES:
-        raise PydanticCustomError(
-            "memory", '"{text}" is less than 1Mi: is the unit missing? For example "{example}"',
-            {"text": text, "example": f"{text}Gi" if text.isdigit() else "16Gi"},
-        )  # fmt: skip
-    return text
-
-
-def _cpu(value: object) -> object:
-    text = _quantity(value)
-    if isinstance(text, str) and parse_quantity(text) > _MAX_CORES:
-        raise PydanticCustomError(
-            "cpu", '"{text}" is more cores than any node has: did you mean "{text}m"?',
-            {"text": text},
-        )  # fmt: skip
-    return text
-
-
-def _timeout(value: object) -> object:
-    if isinstance(value, int) and not isinstance(value, bool):
-        example = f"{value}s" if 0 < value <= MAX_TIMEOUT_SECONDS else "90s"
-        raise PydanticCustomError(
-            "timeout", 'needs a unit: GitLab takes text such as "{example}" or "12h"',
-            {"example": example},
-        )  # fmt: skip
-    if not isinstance(value, str):
-        return value
-    try:
-        seconds = parse_duration(value)
-    except DurationError as error:
-        raise PydanticCustomError("timeout", "{reason}", {"reason": str(error)}) from None
-    if seconds > MAX_TIMEOUT_SECONDS:
-        raise PydanticCustomError("timeout", "is above one month, the most GitLab allows")
-    return value
-
-
-Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")]
-Word = Annotated[str, Field(pattern=r"^[^\s\x00-\x1f\x7f]+$")]
-Prose = Annotated[str, Field(pattern=r"^[^\x00]*$")]
-Texts = Annotated[tuple[Text, ...], Field(strict=False)]
-Words = Annotated[tuple[Word, ...], Field(strict=False)]
-Stage = Annotated[
-    str, Field(pattern=r"^[^\s\x00-\x1f\x7f.](?:[^\x00-\x1f\x7f]{0,253}[^\s\x00-\x1f\x7f])?$")
-]
-Variables = dict[str, Prose]
-Cpu = Annotated[str, BeforeValidator(_cpu, json_schema_input_type=str | int)]
-Memory = Annotated[str, BeforeValidator(_memory, json_schema_input_type=str | int)]
-Timeout = Annotated[str, BeforeValidator(_timeout)]
-GpuName = Annotated[str, Field(pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9 ()._+/-]*[A-Za-z0-9)+])?$")]
-Epochs = Annotated[int, Field(ge=1, le=1_000_000)]
-Count = Annotated[int, Field(ge=1, le=1_000)]
-CountOrZero = Annotated[int, Field(ge=0, le=1_000)]
-Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
-Queue = Literal["gitlab", "kubernetes"]
+    def __init__(self, description: str) -> None:
+        self.description = description
 
 
 def key(description: str) -> Any:
-    """An optional key with its description, which the JSON schema shows."""
-    return Field(default=None, description=description)
+    """An optional key, None where a file has none, and what the JSON schema says of it."""
+    return _Key(description)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(key,))
+class _TableType(msgspec.StructMeta):
+    """Makes closed tables: no unknown keys, no conversions, no changes after loading.
+
+    `descriptions` says of each key what `key` was given.
+    """
+
+    descriptions: dict[str, str]
+
+    def __new__(
+        cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **config: Any
+    ) -> _TableType:
+        own = {key: value.description for key, value in body.items() if isinstance(value, _Key)}
+        config |= dict.fromkeys(
+            ("frozen", "kw_only", "forbid_unknown_fields", "omit_defaults"), True
+        )
+        table = super().__new__(cls, name, bases, {**body, **dict.fromkeys(own)}, **config)
+        inherited = [base.descriptions for base in bases if isinstance(base, _TableType)]
+        table.descriptions = functools.reduce(operator.or_, [*inherited, own], {})
+        return table
+
+
+class Table(msgspec.Struct, metaclass=_TableType):
+    """A table of the file; `required` are the keys that it must have."""
+
+    required: ClassVar[tuple[str, ...]] = ()
 
 
 class Resources(Table):
@@ -119,18 +85,18 @@ class Resources(Table):
     memory: Memory | None = key('bytes, for example "16Gi"')
     ephemeral_storage: Memory | None = key('bytes of node-local disk, for example "50Gi"')
 
+    @property
+    def amounts(self) -> dict[str, str]:
+        """The quantity of each resource that is given."""
+        given = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        return {name: str(amount) for name, amount in given if amount is not None}
 
-class Rule(Table):
+
+class Rule(Table, dict=True, rename={"if_": "if"}):
     """One entry of a job's `rules`, in GitLab's own keys; the first that matches decides."""
 
-    model_config = ConfigDict(
-        strict=True, extra="forbid", frozen=True, validate_by_alias=True, validate_by_name=False
-    )
-
-    if_: Text | None = Field(
-        default=None,
-        alias="if",
-        description="expression over variables; in a child pipeline test $PARENT_PIPELINE_SOURCE",
+    if_: Text | None = key(
+        "expression over variables; in a child pipeline test $PARENT_PIPELINE_SOURCE"
     )
     changes: Texts | None = key("paths, one of which must have changed")
     exists: Texts | None = key("paths, one of which must exist in the repository")
@@ -144,7 +110,8 @@ class Rule(Table):
     @functools.cached_property
     def as_yaml(self) -> dict[str, Any]:
         """The rule as it stands in a pipeline, to be read only: all jobs that have it share it."""
-        return self.model_dump(by_alias=True, exclude_none=True, mode="json")
+        written: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self, enc_hook=str))
+        return written
 
 
 class Settings(Table):
@@ -157,36 +124,36 @@ class Settings(Table):
     requests: Resources | None = key("what the scheduler reserves for the build container")
     limits: Resources | None = key("what the build container may use at most")
     variables: Variables | None = key("further CI/CD variables of the job; values are text")
-    rules: Annotated[tuple[Rule, ...], Field(strict=False)] | None = key("when the job is added")
-    seconds_per_epoch: Annotated[float, Field(gt=0, le=10_000_000, allow_inf_nan=False)] | None = (
-        key("measured training time of one epoch, in seconds; orders the queue")
+    rules: tuple[Rule, ...] | None = key("when the job is added")
+    seconds_per_epoch: Seconds | None = key(
+        "measured training time of one epoch, in seconds; orders the queue"
     )
     expected: Timeout | None = key('training time of a whole job, for example "2h 30m"')
     trials: Count | None = key("trials of `epochs` each that one job runs; 1 when left out")
 
 
-class TaskSettings(Settings):
-    """What a task may set wherever it stands."""
-
-    needs: Texts | None = key("tasks of the same model that must have succeeded before")
-    enabled: bool | None = key("false leaves the job out")
-
-
-class Demand(Table):
-    """What one job asks of its node when it has it for itself."""
+class JobSettings(Settings):
+    """Settings of whatever has jobs, with what one job asks of a node that it has for itself."""
 
     gpu_memory: Memory | None = key('GPU memory that one job needs, for example "8G"')
     gpu_utilization: Share | None = key("share of the pool's GPU that one job keeps busy, 0 to 1")
     cpu_usage: Cpu | None = key("cores that one job keeps busy; its CPU request when left out")
 
 
-class Task(TaskSettings, Demand):
+_NEEDS = "tasks of the same model that must have succeeded before"
+_ENABLED = "false leaves the job out"
+_PER = "one job for each model, or one for the family"
+
+
+class Task(JobSettings):
     """A kind of work, such as hyperopt."""
 
-    per: Literal["model", "family"] | None = key("one job for each model, or one for the family")
+    needs: Texts | None = key(_NEEDS)
+    enabled: bool | None = key(_ENABLED)
+    per: Literal["model", "family"] | None = key(_PER)
 
 
-class RoutedSettings(Settings, Demand):
+class RoutedSettings(JobSettings):
     """Settings of whatever is sent to a pool."""
 
     pool: Text | None = key("name of the pool whose nodes run the jobs")
@@ -195,12 +162,17 @@ class RoutedSettings(Settings, Demand):
     reason: Prose | None = key("why this pool; `explain` shows it")
 
 
-class ModelTask(TaskSettings, RoutedSettings):
+class ModelTask(RoutedSettings):
     """A model's own settings for one task."""
 
+    needs: Texts | None = key(_NEEDS)
+    enabled: bool | None = key(_ENABLED)
 
-class FamilyTask(Task, RoutedSettings):
+
+class FamilyTask(ModelTask):
     """A family's own settings for one task."""
+
+    per: Literal["model", "family"] | None = key(_PER)
 
 
 class Pipeline(Settings):
@@ -221,7 +193,7 @@ class Pool(Settings):
     gpu: GpuName | None = key("GPU name exactly as `nvidia-smi --query-gpu=name` prints it")
     gpu_memory: Memory | None = key('memory of one GPU, for example "24G"')
     gpus: Count | None = key("GPUs of one node; 1 when left out")
-    gpu_speed: Annotated[float, Field(gt=0, le=1_000, allow_inf_nan=False)] | None = key(
+    gpu_speed: Speed | None = key(
         "speed of the GPU next to those of other pools; `plan --suggest` moves models by it"
     )
     runner_default: bool | None = key("true: the runner's own node selector leads here")
@@ -238,7 +210,7 @@ class Pool(Settings):
     boot_time: Timeout | None = key('from "node needed" to "GPU usable"; 10m when left out')
     image_pull_time: Timeout | None = key("pull of the job's image on a new node; 5m when left out")
     idle_time: Timeout | None = key("until the autoscaler removes an idle node; 10m when left out")
-    price_per_hour: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = key(
+    price_per_hour: Price | None = key(
         "price of one node; state currency, date and source in a comment"
     )
     queue: Queue | None = key("overrides the pipeline's queue for this pool")
@@ -288,10 +260,8 @@ class Routing(Table):
     tasks: dict[str, Task] | None = key("kinds of work, by name; templates/tasks has each")
     families: dict[str, Family] | None = key("model families, by name")
     models: dict[str, Model] | None = key("what single models override, by model name")
-    accept: Annotated[tuple[Acceptance, ...], Field(strict=False)] | None = key(
-        "findings that are known and meant"
-    )
-    contexts: Annotated[tuple[ParentContext, ...], Field(strict=False)] | None = key(
+    accept: tuple[Acceptance, ...] | None = key("findings that are known and meant")
+    contexts: tuple[ParentContext, ...] | None = key(
         "further kinds of parent pipeline to preview and check"
     )
 

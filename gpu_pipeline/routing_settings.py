@@ -36,7 +36,7 @@ def check_settings(settings: Settings, path: Path, problems: Problems) -> None:
 
 
 def _check_rule(rule: Rule, path: Path, problems: Problems) -> None:
-    if not rule.model_fields_set and not problems.has_cut(path):
+    if rule == Rule() and not problems.has_cut(path):
         problems.add(path, "is empty; it would always match")
     if rule.when == "manual" and rule.allow_failure is None:
         problems.add(
@@ -46,7 +46,7 @@ def _check_rule(rule: Rule, path: Path, problems: Problems) -> None:
         )
     if (rule.when == "delayed") != (rule.start_in is not None):
         problems.add(path, 'start_in and when = "delayed" go together')
-    elif rule.model_fields_set:
+    elif rule != Rule():
         _check_as_gitlab_does(rule, path, problems)
     _check_variables(rule.variables, (*path, "variables"), problems)
 

@@ -4,35 +4,58 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import core_schema
+import msgspec
 
 from gpu_pipeline.routing_model import Routing, Table
+from gpu_pipeline.routing_values import Cpu, Memory
 
-
-class _TomlSchema(GenerateJsonSchema):
-    """TOML has no null: an optional key is left out, so the schema of its value is enough."""
-
-    schema_dialect = "http://json-schema.org/draft-07/schema#"
-
-    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
-        return self.generate_inner(schema["schema"])
-
-    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        return self.generate_inner(schema["schema"])
-
-    def field_title_should_be_set(self, _schema: Any) -> bool:
-        return False
-
-    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
-        found = super().model_schema(schema)
-        model = schema["cls"]
-        if issubclass(model, Table) and model.required:
-            found["required"] = list(model.required)
-        return found
+_DIALECT = "http://json-schema.org/draft-07/schema#"  # every editor's TOML plug-in understands it
+_NULL = {"type": "null"}
 
 
 def routing_schema() -> dict[str, Any]:
-    """The schema as JSON data, in draft 7, which every editor's TOML plug-in understands."""
-    schema = Routing.model_json_schema(schema_generator=_TomlSchema)
-    return {"$schema": _TomlSchema.schema_dialect, **schema, "title": "routing.toml"}
+    """The schema as JSON data."""
+    schema = msgspec.json.schema(Routing, schema_hook=_amount)
+    tables = {table.__name__: table for table in _below(Table)}
+    for name, described in schema["$defs"].items():
+        _describe(described, tables[name])
+    root = schema["$defs"].pop(Routing.__name__)
+    whole = {**root, "$defs": schema["$defs"], "title": "routing.toml"}
+    return {"$schema": _DIALECT, **_in_ecma(whole)}
+
+
+def _amount(kind: type) -> dict[str, Any]:
+    as_number = [{"type": "integer"}] if issubclass(kind, Cpu | Memory) else []
+    return {"anyOf": [{"type": "string"}, *as_number]}
+
+
+def _below(table: type[Table]) -> list[type[Table]]:
+    """The tables that inherit from one, near and far."""
+    return [each for near in table.__subclasses__() for each in (near, *_below(near))]
+
+
+def _describe(schema: dict[str, Any], table: type[Table]) -> None:
+    """Say which keys a table must have, and what each is about."""
+    schema["required"] = list(table.required)
+    for field in msgspec.structs.fields(table):
+        value = schema["properties"][field.encode_name]
+        del value["default"]
+        value["description"] = table.descriptions[field.name]
+
+
+def _in_ecma(node: Any) -> Any:
+    """The same without Python's way of writing the end of a text, and without null.
+
+    TOML has no null: an optional key is left out, so the schema of its value is enough.
+    """
+    if isinstance(node, list):
+        return [_in_ecma(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: _in_ecma(value) for key, value in node.items() if value != []}
+    if "pattern" in node:
+        node["pattern"] = node["pattern"].replace(r"\Z", "$")
+    if "anyOf" in node:
+        choices = [each for each in node.pop("anyOf") if each != _NULL]
+        node |= choices[0] if len(choices) == 1 else {"anyOf": choices}
+    return node

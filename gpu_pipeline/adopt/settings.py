@@ -8,8 +8,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
 from gpu_pipeline.adopt.handwritten import HandFile, HandJob, needs_of, tags_of
 from gpu_pipeline.adopt.notes import Notes
 from gpu_pipeline.adopt.places import SELECTOR, TOLERATION, Place
@@ -20,8 +18,10 @@ from gpu_pipeline.durations import format_duration, seconds_in
 from gpu_pipeline.errors import RoutingError
 from gpu_pipeline.names import OWN_VARIABLES, VARIABLE_NAME
 from gpu_pipeline.problems import Problems
+from gpu_pipeline.routing import explained
 from gpu_pipeline.routing_model import Settings
 from gpu_pipeline.routing_settings import check_settings
+from gpu_pipeline.validation import converted, faults
 
 Key = tuple[str, ...]
 _SIZE = re.compile(r"KUBERNETES_(CPU|MEMORY|EPHEMERAL_STORAGE)_(REQUEST|LIMIT)")
@@ -243,11 +243,12 @@ def refusal(key: Key, value: object) -> str | None:
 @functools.lru_cache(maxsize=4096)
 def _refusal(table: str) -> str | None:
     problems = Problems("", {})
+    settings = json.loads(table)
+    if found := faults(settings, Settings):
+        return explained(found[0])
     try:
-        check_settings(Settings.model_validate(json.loads(table)), (), problems)
+        check_settings(converted(settings, Settings), (), problems)
         problems.raise_if_any()
-    except ValidationError as error:
-        return str(error.errors(include_url=False)[0]["msg"])
     except RoutingError as error:
         return error.problems[0].message
     return None

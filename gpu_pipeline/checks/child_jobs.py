@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from gpu_pipeline.checks.child.shapes import items_of
 from gpu_pipeline.checks.child.variables import variable_text
 from gpu_pipeline.ci_file import CiFile, Tree
@@ -114,7 +116,7 @@ def _pool(variables: Mapping[str, Sourced[str]], pools: Mapping[str, Pool]) -> t
         if pool.node_selector in selected if selected else pool.runner_default:
             label = pool.node_selector or pool.label
             bare = {"node_selector": None, "taints": None, "label": label}
-            return name, pool.model_copy(update=bare)
+            return name, replace(pool, **bare)
     return " and ".join(selected) or "the runner's own nodes", _NO_POOL
 
 

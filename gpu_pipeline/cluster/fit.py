@@ -127,7 +127,7 @@ def shown(resource: str, amount: Decimal) -> str:
 
 
 def _amounts(resources: Resources | None) -> dict[str, Decimal]:
-    given = resources.model_dump(exclude_none=True) if resources else {}
+    given = resources.amounts if resources else {}
     return {name: parse_quantity(text) for name, text in given.items()}
 
 

@@ -6,38 +6,51 @@ Only what the commands rely on is looked at; whatever else an answer holds is Gi
 from __future__ import annotations
 
 import base64
-import functools
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from urllib.parse import parse_qs, urlsplit
 
+import msgspec
 import requests
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from msgspec import Meta
+
+from gpu_pipeline.validation import faults
 
 _MOST_PAGES = 1_000  # of a hundred items each; no list that is read here comes near
-_Id = Annotated[int, Field(ge=0, lt=2**63)]
+_Id = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
-class _Shape(BaseModel):
-    model_config = ConfigDict(strict=True)
+class _Shape(msgspec.Struct, kw_only=True):
+    """What of an object is relied on."""
 
 
-class _Item(_Shape):
+class _Base64(str):
+    __slots__ = ()
+
+    @classmethod
+    def read(cls, value: object) -> Self:
+        if not isinstance(value, str):
+            raise TypeError("Expected base64")
+        base64.b64decode(value)
+        return cls(value)
+
+
+class _Item(_Shape, kw_only=True):
     id: _Id
 
 
-class _Variable(_Shape):
+class _Variable(_Shape, kw_only=True):
     key: str
     value: str | None
     environment_scope: str = "*"
 
 
-class _Owner(_Item):
+class _Owner(_Item, kw_only=True):
     username: str
     state: str = "active"
 
 
-class _Pipeline(_Item):
+class _Pipeline(_Item, kw_only=True):
     project_id: _Id
     status: str
     ref: str
@@ -47,23 +60,23 @@ class _Pipeline(_Item):
     updated_at: str | None = None
 
 
-class _Downstream(_Item):
+class _Downstream(_Item, kw_only=True):
     project_id: _Id
     status: str
 
 
-class _Job(_Item):
+class _Job(_Item, kw_only=True):
     name: str
     status: str
     runner: dict[str, Any] | None = None
     downstream_pipeline: _Downstream | None = None
 
 
-class _Namespace(_Item):
+class _Namespace(_Item, kw_only=True):
     kind: str
 
 
-class _Project(_Item):
+class _Project(_Item, kw_only=True):
     path_with_namespace: str
     default_branch: str | None = None
     build_timeout: int | None = None
@@ -72,7 +85,7 @@ class _Project(_Item):
     namespace: _Namespace | None = None
 
 
-class _Schedule(_Item):
+class _Schedule(_Item, kw_only=True):
     description: str
     ref: str
     cron: str
@@ -83,55 +96,55 @@ class _Schedule(_Item):
     last_pipeline: _Item | None = None
 
 
-class _Note(_Item):
+class _Note(_Item, kw_only=True):
     body: str
     author: dict[str, Any] | None = None
 
 
-class _Lint(_Shape):
+class _Lint(_Shape, kw_only=True):
     valid: bool
     errors: list[str]
     warnings: list[str] = []
 
 
-class _Runner(_Item):
+class _Runner(_Item, kw_only=True):
     online: bool | None
     description: str | None = None
 
 
-class _RunnerDetails(_Item):
+class _RunnerDetails(_Item, kw_only=True):
     maximum_timeout: int | None = None
 
 
-class _Token(_Shape):
+class _Token(_Shape, kw_only=True):
     scopes: list[str] = []
     expires_at: str | None = None
 
 
-class _Branch(_Shape):
+class _Branch(_Shape, kw_only=True):
     protected: bool
 
 
-class _Member(_Shape):
+class _Member(_Shape, kw_only=True):
     access_level: int
 
 
-class _File(_Shape):
-    content: Annotated[str, AfterValidator(base64.b64decode)]
+class _File(_Shape, kw_only=True):
+    content: _Base64
     encoding: str
 
 
-class _Entry(_Shape):
+class _Entry(_Shape, kw_only=True):
     id: str
     path: str
     type: str
 
 
-class _Version(_Shape):
+class _Version(_Shape, kw_only=True):
     version: str
 
 
-class _User(_Shape):
+class _User(_Shape, kw_only=True):
     username: str
 
 
@@ -168,27 +181,19 @@ def flaw_in(response: requests.Response, method: str, url: str) -> str | None:
         answer = response.json()
     except (ValueError, RecursionError):
         return "is not JSON"
-    adapter = _adapter(method, urlsplit(url).path.rpartition("/api/v4/")[2])
-    try:
-        if adapter is not None:
-            adapter.validate_python(answer)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        return f"is not what GitLab's API gives: {f'{place}: ' if place else ''}{first['msg']}"
+    kind = _kind(method, urlsplit(url).path.rpartition("/api/v4/")[2])
+    if kind is not None and (found := faults(answer, kind)):
+        place = ".".join(map(str, found[0].path))
+        return f"is not what GitLab's API gives: {place and place + ': '}{found[0].message}"
     return _flaw_in_pages(response)
 
 
-def _adapter(method: str, path: str) -> TypeAdapter[Any] | None:
-    for number, (only, pattern, _) in enumerate(_SHAPES):
+def _kind(method: str, path: str) -> Any:
+    """What the answer to a request must be; None where nothing is known of it."""
+    for only, pattern, kind in _SHAPES:
         if only in ("", method) and re.fullmatch(pattern, path):
-            return _built(number)
+            return kind
     return None
-
-
-@functools.cache
-def _built(number: int) -> TypeAdapter[Any]:
-    return TypeAdapter(_SHAPES[number][2])
 
 
 def _flaw_in_pages(response: requests.Response) -> str | None:

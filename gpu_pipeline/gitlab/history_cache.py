@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+import msgspec
 
 from gpu_pipeline.console import tell
 from gpu_pipeline.files import display, read_bytes, write_atomically
 from gpu_pipeline.gitlab.measured import PastRun
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
+class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     format: Literal["gpu-pipeline history 1"] = "gpu-pipeline history 1"
     server: str
     project: str
     names: str
-    runs: Annotated[tuple[PastRun, ...], Field(strict=False)]
+    runs: tuple[PastRun, ...]
 
 
 class Cache:
@@ -38,8 +36,8 @@ class Cache:
         if not self._path.exists():
             return ()
         try:
-            file = _File.model_validate_json(read_bytes(self._path, "-o"))
-        except ValidationError:
+            file = msgspec.json.decode(read_bytes(self._path, "-o"), type=_File)
+        except (msgspec.DecodeError, RecursionError):
             tell(f"note: {display(self._path)} cannot be read and is begun anew")
             return ()
         if (file.server, file.project, file.names) != (self._server, self._project, self._names):
@@ -61,4 +59,4 @@ class Cache:
             names=self._names,
             runs=tuple(self._runs[number] for number in sorted(self._runs)),
         )
-        write_atomically(self._path, file.model_dump_json() + "\n")
+        write_atomically(self._path, msgspec.json.encode(file).decode() + "\n")

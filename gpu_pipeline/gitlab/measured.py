@@ -7,21 +7,20 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+import msgspec
+from msgspec import Meta
 
 from gpu_pipeline.durations_file import Durations, MeasuredJob, MeasuredRun, RunJob
 
 _SHORTEST, _LONGEST = 0.1, 10_000_000.0  # seconds; the file's bounds, far beyond GitLab's own
-_Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Seconds = Annotated[float, Meta(ge=0, le=1e12)]
 
 
-class PastJob(BaseModel):
+class PastJob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A job that succeeded. Times within the run count from its pipeline's creation, in seconds.
 
     `pool` and `epochs` are what the job's own marker says; None where its log has none.
     """
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     id: int
     name: str
@@ -34,15 +33,13 @@ class PastJob(BaseModel):
     ended: datetime.datetime
 
 
-class PastRun(BaseModel):
+class PastRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A child pipeline that has ended, as it was when it was read."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     pipeline: int
     created: datetime.datetime
     updated: str
-    jobs: Annotated[tuple[PastJob, ...], Field(strict=False)]
+    jobs: tuple[PastJob, ...]
 
 
 def measured(

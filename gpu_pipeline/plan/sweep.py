@@ -12,6 +12,7 @@ from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.problems import dotted
 from gpu_pipeline.routing_model import Family, Model, Pool, Resources, Routing, Table, Task
 from gpu_pipeline.toml_lines import Path
+from gpu_pipeline.validation import keys_of
 
 _MAX_VALUES = 100
 _RANGE = re.compile(
@@ -83,10 +84,8 @@ def _paths(key: str, routing: Routing) -> Iterator[Path]:
 
 def _checked(kind: str, name: str, rest: str, key: str) -> Path:
     first, *more = rest.split(".")
-    fields = _TABLES[kind].model_fields
-    inner = (
-        Resources.model_fields if first in ("requests", "limits", "allocatable", "capacity") else {}
-    )
+    fields = keys_of(_TABLES[kind])
+    inner = keys_of(Resources) if first in ("requests", "limits", "allocatable", "capacity") else {}
     if first == "tasks" and len(more) == 2:
         return (kind, name, "tasks", *more)
     if first not in fields or (more and more[0] not in inner) or (inner and not more):

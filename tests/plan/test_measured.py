@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gpu_pipeline.durations_file import Durations, MeasuredJob, durations_text, read_durations
@@ -37,7 +38,7 @@ def file_with(tmp_path: Path, *jobs: dict, runs: list | None = None) -> Path:
 
 def test_a_file_reads_back_as_it_was_written(tmp_path: Path) -> None:
     durations = Durations(
-        jobs=(MeasuredJob.model_validate_json(json.dumps(measurement("hyperopt-tft", "p", 10))),)
+        jobs=(msgspec.convert(measurement("hyperopt-tft", "p", 10), MeasuredJob),)
     )
     path = tmp_path / "d.json"
     path.write_text(durations_text(durations), encoding="utf-8")
@@ -55,7 +56,9 @@ def test_a_file_reads_back_as_it_was_written(tmp_path: Path) -> None:
         (json.dumps({"jobs": [measurement("a", "p", 0)]}), "jobs[0].p50"),
         (json.dumps({"jobs": [{**measurement("a", "p", 1), "samples": 0}]}), "jobs[0].samples"),
         (json.dumps({"jobs": [{**measurement("a", "p", 1), "extra": 0}]}), "jobs[0].extra"),
-        ('{"jobs": [{"name": NaN}]}', "jobs"),
+        ('{"jobs": [{"name": NaN}]}', ""),
+        ('{"jobs": [{"name": ' + "[" * 100_000, ""),
+        (json.dumps({"jobs": [{**measurement("a", "p", 1), "newest": "soon"}]}), "jobs[0].newest"),
     ],
 )
 def test_a_broken_file_is_told_with_its_place(
