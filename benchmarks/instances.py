@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import product
+
+from msgspec.structs import replace
 
 from gpu_pipeline.plan.model import Figure, PlannedJob, PlannedPool, Source, Workload
 from gpu_pipeline.plan.simulate import simulate

@@ -27,7 +27,7 @@ Row = tuple[str, str, float]
 _MANY = 1_700
 _RUNS = 9
 _OTHER = SCRIPT.parent / "examples/single-pool.toml"
-_WITH_PYDANTIC = "import jinja2, yaml; from pydantic import BaseModel, BeforeValidator, Field"
+_WITH_MSGSPEC = "import jinja2, yaml, msgspec"
 
 
 def rendering(sizes: Sequence[Workload]) -> Iterator[Row]:
@@ -69,7 +69,7 @@ def start_up(folder: Path) -> Iterator[Row]:
         yield " ".join(arguments), "python -c pass", needed / nothing
     floor = cost(FLOOR, runs=_RUNS).seconds
     for name, command in (
-        ("import pydantic as well", (sys.executable, "-c", _WITH_PYDANTIC)),
+        ("import msgspec as well", (sys.executable, "-c", _WITH_MSGSPEC)),
         ("render", (sys.executable, SCRIPT, "-o", "-")),
         ("render, first run after a clone", (sys.executable, "-B", _clone(folder), "-o", "-")),
         ("preview --all", (sys.executable, SCRIPT, "preview", "--all")),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gpu_pipeline.child import Child, plan_child
 from gpu_pipeline.context import Context
 from gpu_pipeline.contexts import parent_contexts
 from gpu_pipeline.loading import LoadedRouting
 from gpu_pipeline.outcomes import outcome_of
+from gpu_pipeline.record import Record
 from gpu_pipeline.render import render
 from gpu_pipeline.resolve import resolve_jobs
 from gpu_pipeline.routing import read_routing
@@ -23,8 +25,7 @@ _SHIPPED_JOBS = 19
 _FIRST_MODEL = '"tft"'
 
 
-@dataclass(frozen=True, kw_only=True)
-class Workload:
+class Workload(Record):
     """A routing of `count` jobs; `data` is its routing.toml."""
 
     data: bytes

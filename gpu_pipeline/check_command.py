@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import datetime
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gpu_pipeline import render as templating
 from gpu_pipeline.checks.acceptance import apply_acceptances
@@ -119,7 +120,7 @@ def _contract_findings(loaded: Loaded, file: CiFile, options: argparse.Namespace
     jobs = child_jobs(file, loaded.routing.pools or {})
     if not jobs:
         return []
-    found = runner_findings(dataclasses.replace(loaded.routed, jobs=jobs), options)
+    found = runner_findings(replace(loaded.routed, jobs=jobs), options)
     return [each for each in found if each.code != "RUN123"]  # said of the file alone
 
 

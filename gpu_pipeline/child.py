@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec.structs import replace
 
 from gpu_pipeline.context import Context
 from gpu_pipeline.jobs import Job, Values
 from gpu_pipeline.names import EPOCHS, FINGERPRINT, PARENT_SOURCE
 from gpu_pipeline.queueing import queue_up
+from gpu_pipeline.record import Record
 from gpu_pipeline.routing_model import Pipeline, Pool
 from gpu_pipeline.yaml_text import Plain
 
@@ -23,8 +25,7 @@ GPU_NAMES_COMMAND = "nvidia-smi --query-gpu=name --format=csv,noheader"
 WRONG_GPU_EXIT_CODE = 78  # EX_CONFIG of sysexits.h; no retry covers it
 
 
-@dataclass(frozen=True, kw_only=True)
-class HiddenBase:
+class HiddenBase(Record):
     """One hidden job; `settings` are its keys as far as the routing decides them.
 
     `marker` and `guard` are the commands with which a job proves that it landed where it should:
@@ -41,8 +42,7 @@ class HiddenBase:
     guard: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChildJob:
+class ChildJob(Record):
     """One visible job; `overrides` are the keys in which it differs from its base."""
 
     name: str
@@ -57,8 +57,7 @@ class ChildJob:
     overrides: Mapping[str, Plain]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Notice:
+class Notice(Record):
     """The one job of a child that has nothing to run: it prints `lines`, the reason."""
 
     name: str
@@ -66,8 +65,7 @@ class Notice:
     settings: Mapping[str, Plain]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Child:
+class Child(Record):
     """The whole child pipeline: bases and jobs, or a notice instead."""
 
     name: str

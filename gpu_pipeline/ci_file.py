@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import yaml
 
+from gpu_pipeline.record import Record
 from gpu_pipeline.yaml_text import YamlError
 
 # Far beyond what GitLab itself accepts, and within what can be walked through by recursion.
@@ -23,8 +23,7 @@ _MERGE = "tag:yaml.org,2002:merge"
 _TEXT_TO_RUBY = (_MERGE, "tag:yaml.org,2002:value")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reference:
+class Reference(Record):
     """`!reference [job, key, …]`, not yet resolved."""
 
     path: tuple[str, ...]
@@ -34,8 +33,7 @@ Scalar = object
 """str, int, float, bool, None, a date, bytes, or a Reference."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tree:
+class Tree(Record):
     """One YAML value: a dict or list of further ones, or a scalar; `line` counts from 1.
 
     For a value of a mapping, `line` is that of its key. `bare` is the text of a scalar that was
@@ -79,16 +77,14 @@ class Tree:
         return self.value
 
 
-@dataclass(frozen=True, kw_only=True)
-class Duplicate:
+class Duplicate(Record):
     """A key that stands twice in one mapping; GitLab takes the last one without a word."""
 
     key: str
     line: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class CiFile:
+class CiFile(Record):
     """A parsed CI file. `odd_keys` are the lines of keys that are no text, such as `1:`."""
 
     name: str

@@ -6,9 +6,9 @@ GitLab works in `extends` first and resolves `!reference` in the result (lib/git
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from gpu_pipeline.ci_file import CiFile, Reference, Tree
+from gpu_pipeline.record import Record
 
 # Top-level keys that are no jobs (doc/ci/yaml: global keywords, and the deprecated ones).
 KEYWORDS = set(
@@ -27,8 +27,7 @@ MAX_EXTENDS_DEPTH = 10
 MAX_REFERENCE_DEPTH = 10
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fault:
+class Fault(Record):
     """Why a job cannot be worked out: GitLab refuses the file; `key` is the job's key at fault.
 
     `missing` is whether something is not there, which a file that is included could bring.
@@ -41,8 +40,7 @@ class Fault:
     missing: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class CiJob:
+class CiJob(Record):
     """A job with everything it inherits; `line` is where its name stands."""
 
     name: str

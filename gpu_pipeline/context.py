@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import field
 
 from gpu_pipeline.errors import UsageError
 from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.record import Record
 
 # Values of CI_PIPELINE_SOURCE (doc/ci/jobs/job_rules: predefined variable CI_PIPELINE_SOURCE).
 SOURCES = """
@@ -24,8 +26,7 @@ _SHARED_WITH_CHILD = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Context:
+class Context(Record):
     """A parent pipeline, as far as the child has to know it.
 
     `branch` is None for merge requests and tags. `variables` are the captured ones that are set;

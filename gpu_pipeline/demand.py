@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import fmean
 
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.problems import Origin
+from gpu_pipeline.record import Record
 
 # Where nothing at all was measured. Any number would order and deal the jobs in the same way.
 SECONDS_PER_EPOCH = 600.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainingTime:
+class TrainingTime(Record):
     """Seconds of a job; `origin` is the line that says so, `assumed` why there is none."""
 
     seconds: float
@@ -22,8 +21,7 @@ class TrainingTime:
     assumed: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _PerEpoch:
+class _PerEpoch(Record):
     seconds: float
     reason: str
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from gpu_pipeline.plan.workload import Circumstances, workload_of
 from gpu_pipeline.plan_diff import compare_plans
 from gpu_pipeline.problems import Problems
 from gpu_pipeline.queueing import queue_up
+from gpu_pipeline.record import Record
 from gpu_pipeline.reports.diff import diff as report
 from gpu_pipeline.results import deliver, output_of
 from gpu_pipeline.revisions import Snapshot, snapshot
@@ -29,8 +29,7 @@ from gpu_pipeline.template_files import ROOT
 from gpu_pipeline.work import disabled_jobs
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Other:
+class _Other(Record):
     """The routing to compare with, None if there is no such file, and the templates that differ."""
 
     name: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 EXIT_OK = 0
 EXIT_DIFFERS = 1
@@ -57,8 +57,7 @@ class AnswerLostError(GitLabError):
     """A request that changes something got no answer: it may have taken effect, or not."""
 
 
-@dataclass(frozen=True, kw_only=True, order=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing that is wrong in a file; `line` counts from 1."""
 
     file: str

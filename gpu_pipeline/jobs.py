@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+from msgspec import field
 
 from gpu_pipeline.durations import parse_duration
 from gpu_pipeline.problems import Origin
+from gpu_pipeline.record import Record
 from gpu_pipeline.routing_model import Pool, Rule
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sourced(Generic[T]):
+class Sourced(Record, Generic[T]):
     """A value and the place in routing.toml that set it; `items`: where a list's items stand."""
 
     value: T
@@ -22,8 +23,7 @@ class Sourced(Generic[T]):
     items: tuple[Origin, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Values:
+class Values(Record):
     """The settings of a job, or of the hidden base job it extends.
 
     `requests` and `limits` map cpu, memory and ephemeral_storage to Kubernetes quantities.
@@ -39,8 +39,7 @@ class Values:
     variables: Mapping[str, Sourced[str]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
+class Job(Record):
     """One visible job of the child pipeline: for one `model`, or for all `models` of a family.
 
     `base_values` are the settings that all jobs of the same family and pool share: without the

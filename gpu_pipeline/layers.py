@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from gpu_pipeline.jobs import Sourced, Values
 from gpu_pipeline.problems import Problems
+from gpu_pipeline.record import Record
 from gpu_pipeline.routing_model import FamilyTask, ModelTask, Resources, Routing, Settings
 from gpu_pipeline.toml_lines import Path
 
@@ -16,8 +16,7 @@ T = TypeVar("T")
 _Place = tuple[str | None, str, str | None, str | None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Layer:
+class Layer(Record):
     """One table of routing.toml that may set a value, and its path."""
 
     path: Path

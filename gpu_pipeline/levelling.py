@@ -8,9 +8,12 @@ that keep it busiest and others with those that do so least, which keeps their s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
+from msgspec import field
 
 from gpu_pipeline.dealing import deal
+from gpu_pipeline.record import Record
 
 # Exchanges between GPUs after the first deal; with many jobs that deal is even already.
 _EXCHANGES = 25
@@ -18,16 +21,14 @@ _FEW = 300
 _TOLERANCE = 1e-4
 
 
-@dataclass(frozen=True, kw_only=True)
-class Load:
+class Load(Record):
     """A job: `seconds` alone, and the `share` of a GPU that it keeps busy, 0 to 1."""
 
     seconds: float
     share: float
 
 
-@dataclass
-class _Gpu:
+class _Gpu(msgspec.Struct):
     """The jobs of one GPU, by number; seconds of `time` in each slot, and of `work` at full use."""
 
     time: float = 0.0

@@ -6,7 +6,6 @@ import argparse
 import re
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_pipeline.assignments import assignments
@@ -17,6 +16,7 @@ from gpu_pipeline.errors import UsageError
 from gpu_pipeline.files import display, files_below, read_bytes, resolved
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.problems import Origin, Problems
+from gpu_pipeline.record import Record
 from gpu_pipeline.resolve import resolve_jobs
 from gpu_pipeline.routing import read_routing
 from gpu_pipeline.routing_checks import check_routing
@@ -26,8 +26,7 @@ from gpu_pipeline.template_files import ROOT, fingerprint, template_names
 from gpu_pipeline.work import disabled_jobs
 
 
-@dataclass(frozen=True, kw_only=True)
-class LoadedRouting:
+class LoadedRouting(Record):
     """A routing without problems and its jobs; `lines.origin` says where a key stands."""
 
     data: bytes
@@ -36,8 +35,7 @@ class LoadedRouting:
     lines: Problems
 
 
-@dataclass(frozen=True, kw_only=True)
-class Loaded:
+class Loaded(Record):
     """A routing, the jobs that were asked for, and the parent pipeline at hand.
 
     `disabled` are the jobs that the routing leaves out, with the place that says so.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gpu_pipeline.child import Child, child_variables
 from gpu_pipeline.context import Context
+from gpu_pipeline.record import Record
 from gpu_pipeline.rules import Decision
 from gpu_pipeline.rules.many import Decider
 
@@ -22,8 +22,7 @@ class Mode(enum.StrEnum):
     ABSENT = "absent"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Outcome(Record, dict=True):
     """The child pipeline under one kind of parent: what GitLab decides for each job."""
 
     context: Context

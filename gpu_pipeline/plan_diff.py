@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gpu_pipeline.plan.model import Source
 from gpu_pipeline.plan.summary import Plan, PoolUse
+from gpu_pipeline.record import Record
 
 _HOUR = 3600.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pair:
+class Pair(Record):
     """A figure of both plans; None where it is not known, or means nothing."""
 
     before: float | None
@@ -34,8 +33,7 @@ class Pair:
         return self.difference / self.before
 
 
-@dataclass(frozen=True, kw_only=True)
-class Figures:
+class Figures(Record):
     """Figures of a plan, or of one pool in it.
 
     `end` is the makespan or the end of the pool's last job, `wait` the mean of the jobs, both in
@@ -50,8 +48,7 @@ class Figures:
     cost: Pair
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlanDiff:
+class PlanDiff(Record):
     """Two plans side by side: in total and for each pool of either, those of `after` first.
 
     `currency` is that of the costs; where the two differ, costs are not compared. `reliability`

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gpu_pipeline.errors import Problem, RoutingError
+from gpu_pipeline.record import Record
 from gpu_pipeline.toml_lines import Path
 
 
-@dataclass(frozen=True, kw_only=True)
-class Origin:
+class Origin(Record):
     """Where a value stands: a file, a line (from 1) and the key."""
 
     file: str

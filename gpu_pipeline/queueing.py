@@ -8,12 +8,12 @@ a Pending pod, which the runner gives up on after its `poll_timeout`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpu_pipeline.dealing import deal
 from gpu_pipeline.demand import training_times
 from gpu_pipeline.jobs import Job, Sourced
 from gpu_pipeline.levelling import Load, deal_level
+from gpu_pipeline.record import Record
 from gpu_pipeline.refining import (
     FEW,
     VERY_FEW,
@@ -29,8 +29,7 @@ from gpu_pipeline.refining import (
 _NEAR = 1.0001
 
 
-@dataclass(frozen=True, kw_only=True)
-class Queued:
+class Queued(Record):
     """A job and its resource group; None for a pool that is queued by Kubernetes."""
 
     job: Job

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import shlex
 import traceback
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, MutableMapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import jinja2
 from jinja2 import nodes
@@ -18,6 +16,7 @@ from gpu_pipeline.child import Child
 from gpu_pipeline.errors import TemplateError
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.readback import check_rendered
+from gpu_pipeline.record import Record
 from gpu_pipeline.template_files import ROOT, SUFFIX
 from gpu_pipeline.yaml_text import Plain, bare_name, block, quote
 
@@ -130,8 +129,8 @@ class _Environment(jinja2.Environment):
         return self.getitem(obj, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        if is_dataclass(obj):
-            known = argument in _field_names(obj.__class__)
+        if isinstance(obj, Record):
+            known = argument in obj.__struct_fields__
         elif isinstance(obj, Mapping):
             known = argument in obj
         elif isinstance(obj, str | int | Sequence):
@@ -156,13 +155,7 @@ class _Undefined(jinja2.StrictUndefined):
 def _known(obj: object) -> Iterable[str]:
     if isinstance(obj, Mapping):
         return [str(key) for key in obj]
-    return _field_names(obj.__class__) if is_dataclass(obj) else ()
-
-
-@functools.cache
-def _field_names(kind: Hashable) -> frozenset[str]:
-    """The fields of a dataclass type."""
-    return frozenset(field.name for field in fields(cast("type[Any]", kind)))
+    return obj.__struct_fields__ if isinstance(obj, Record) else ()
 
 
 def _environment(loader: jinja2.BaseLoader, written: Counter[str]) -> jinja2.Environment:

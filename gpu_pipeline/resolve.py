@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields, replace
 from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from gpu_pipeline.jobs import Job, Sourced, Values
 from gpu_pipeline.layers import Layer, Layers, pick, pick_named
@@ -162,7 +163,7 @@ def _pinned(work: Work, layers: Layers, problems: Problems) -> Origin | None:
 
 def _complete(own: Values, stack: Sequence[Layer], work: Work, problems: Problems) -> bool:
     """Whether every value that a job needs was set somewhere; notes those that were not."""
-    keys: list[Path] = [(field.name,) for field in fields(own) if getattr(own, field.name) is None]
+    keys: list[Path] = [(name,) for name in own.__struct_fields__ if getattr(own, name) is None]
     keys += [
         (kind, resource)
         for kind in ("requests", "limits")
@@ -235,10 +236,10 @@ def _check_shared_by_models(
 def _pairs(
     own: Values, theirs: Values
 ) -> Iterator[tuple[Sourced[object] | None, Sourced[object] | None]]:
-    for field in fields(Values):
-        mine, other = getattr(own, field.name), getattr(theirs, field.name)
+    for name in Values.__struct_fields__:
+        mine, other = getattr(own, name), getattr(theirs, name)
         if isinstance(other, dict):
-            yield from ((mine.get(name), value) for name, value in other.items())
+            yield from ((mine.get(key), value) for key, value in other.items())
         else:
             yield mine, other
 

@@ -9,20 +9,19 @@ import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from gpu_pipeline.errors import UsageError
 from gpu_pipeline.files import display, resolved
 from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.record import Record
 
 _SECONDS = 60  # of patience with git, which reads from the disk
 _HASH = re.compile(r"[0-9a-f]{40,64}")
 _SHORT = 12
 
 
-@dataclass(frozen=True, kw_only=True)
-class Snapshot:
+class Snapshot(Record):
     """What a revision holds: `data` of the routing, None if it has no such file.
 
     `name` is what messages call it: "routing.toml@main". `templates` is a folder that exists as

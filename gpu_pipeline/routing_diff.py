@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.problems import Origin
 from gpu_pipeline.queueing import Queued
+from gpu_pipeline.record import Record
 from gpu_pipeline.routing_facts import Fact, Facts, job_facts, meaning, pool_facts, rule_facts
 from gpu_pipeline.routing_model import Pipeline, Pool, Routing
 from gpu_pipeline.toml_lines import Path
 
 
-@dataclass(frozen=True, kw_only=True)
-class Side:
+class Side(Record):
     """One of the two routings; None of `routing` is a file that does not exist.
 
     `disabled` are the jobs that it leaves out, by name, with the place that says so; `locate` says
@@ -44,8 +43,7 @@ class Side:
         return (self.routing.pipeline if self.routing else None) or Pipeline()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Change:
+class Change(Record):
     """A value that differs; None on the side that does not set it."""
 
     key: str
@@ -53,8 +51,7 @@ class Change:
     after: Fact | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Changed:
+class Changed(Record):
     """A job or a pool of both routings, and what differs."""
 
     name: str
@@ -66,8 +63,7 @@ class Changed:
         return any(change.key == "pool" for change in self.changes)
 
 
-@dataclass(frozen=True, kw_only=True)
-class OneSided:
+class OneSided(Record):
     """A job or a pool of one routing alone, and the line it comes from.
 
     `pool` and `gpu` are where it runs; for a pool, its own. `left_out` is the place where the other
@@ -81,16 +77,14 @@ class OneSided:
     left_out: Origin | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Group:
+class Group(Record):
     """One change and all jobs or pools that it happens to."""
 
     change: Change
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoutingDiff:
+class RoutingDiff(Record):
     """Everything that differs. `redealt` counts jobs that only have another slot of their pool."""
 
     before: str

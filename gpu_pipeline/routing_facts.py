@@ -7,7 +7,6 @@ and what is left out is its default.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gpu_pipeline.cluster.pool_start import BOOT_ESTIMATE, PULL_ESTIMATE
@@ -16,6 +15,7 @@ from gpu_pipeline.jobs import Job, Sourced
 from gpu_pipeline.plan.workload import IDLE_ESTIMATE
 from gpu_pipeline.problems import Origin
 from gpu_pipeline.quantity import parse_quantity
+from gpu_pipeline.record import Record
 from gpu_pipeline.routing_model import Pipeline, Pool, Resources, Settings
 
 _DURATIONS = {"timeout", "expected", "boot_time", "image_pull_time", "idle_time"}
@@ -37,8 +37,7 @@ _DEFAULTS: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fact:
+class Fact(Record):
     """A value as the file gives it, and the place that set it; None where none does."""
 
     value: Any

@@ -10,10 +10,11 @@ import datetime
 import functools
 import operator
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal, dataclass_transform
+from typing import Any, ClassVar, Literal, cast, dataclass_transform
 
 import msgspec
 
+from gpu_pipeline.record import RecordType
 from gpu_pipeline.routing_values import (
     Count,
     CountOrZero,
@@ -51,7 +52,7 @@ def key(description: str) -> Any:
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(key,))
-class _TableType(msgspec.StructMeta):
+class _TableType(RecordType):
     """Makes closed tables: no unknown keys, no conversions, no changes after loading.
 
     `descriptions` says of each key what `key` was given.
@@ -63,13 +64,11 @@ class _TableType(msgspec.StructMeta):
         cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **config: Any
     ) -> _TableType:
         own = {key: value.description for key, value in body.items() if isinstance(value, _Key)}
-        config |= dict.fromkeys(
-            ("frozen", "kw_only", "forbid_unknown_fields", "omit_defaults"), True
-        )
-        table = super().__new__(cls, name, bases, {**body, **dict.fromkeys(own)}, **config)
+        config |= {"forbid_unknown_fields": True, "omit_defaults": True}
+        table: Any = super().__new__(cls, name, bases, {**body, **dict.fromkeys(own)}, **config)
         inherited = [base.descriptions for base in bases if isinstance(base, _TableType)]
         table.descriptions = functools.reduce(operator.or_, [*inherited, own], {})
-        return table
+        return cast("_TableType", table)
 
 
 class Table(msgspec.Struct, metaclass=_TableType):

@@ -9,11 +9,12 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec.structs import FieldInfo
+
+from gpu_pipeline.record import Record
 
 T = TypeVar("T")
 Place = tuple[str | int, ...]
@@ -21,8 +22,7 @@ Place = tuple[str | int, ...]
 UNKNOWN, MISSING = "unknown key", "is missing"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fault:
+class Fault(Record):
     """A part that does not fit: its keys and indices, what it should be, and why it is not.
 
     `message` is UNKNOWN for a key that its table does not know, and MISSING for one it must have;

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gpu_pipeline.layers import Layers, pick_named
 from gpu_pipeline.problems import Origin, Problems
+from gpu_pipeline.record import Record
 from gpu_pipeline.routing_model import Family, Routing
 from gpu_pipeline.toml_lines import Path
 
 
-@dataclass(frozen=True, kw_only=True)
-class Work:
+class Work(Record):
     """A job still to be resolved: a task for one model (`model` given) or a whole family."""
 
     task: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gpu_pipeline.loading import load_routing
 from gpu_pipeline.plan.model import Figure, PlannedJob, PlannedPool, Source, Workload

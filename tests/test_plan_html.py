@@ -8,11 +8,11 @@ import hashlib
 import itertools
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gpu_pipeline.console import printable
 from gpu_pipeline.plan.model import Workload

@@ -32,7 +32,7 @@ finally:
         (["--version"], set()),
         (["completion", "bash"], {"shtab"}),
         (["init", "--help"], set()),
-        (["eval", '"a" == "a"'], {"re2"}),
+        (["eval", '"a" == "a"'], {"msgspec", "re2"}),
         (["-o", "-"], {"jinja2", "msgspec", "re2", "yaml"}),
         (["preview"], LOADED),
         (["cluster", "fit"], LOADED),

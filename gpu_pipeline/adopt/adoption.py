@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from gpu_pipeline.adopt.comparison import Difference
 from gpu_pipeline.adopt.draft import Draft, draft_routing
@@ -19,13 +18,13 @@ from gpu_pipeline.adopt.templates import BaseShape, base_shape, base_text, task_
 from gpu_pipeline.adopt.workers import find_workers
 from gpu_pipeline.errors import UsageError
 from gpu_pipeline.names import OWN_VARIABLES, VARIABLE_NAME
+from gpu_pipeline.record import Record
 from gpu_pipeline.routing_pools import is_selector
 from gpu_pipeline.routing_settings import secret_word
 from gpu_pipeline.template_files import SUFFIX
 
 
-@dataclass(frozen=True, kw_only=True)
-class Adopted:
+class Adopted(Record):
     """The result: the routing's text, the templates to write by their path, and what to say.
 
     `renamed` are jobs that have another name now.

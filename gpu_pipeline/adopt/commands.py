@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from gpu_pipeline.adopt.settings import Given
 from gpu_pipeline.adopt.training import COMMA_MODELS, EPOCHS, MODEL, MODELS
+from gpu_pipeline.record import Record
 
 # The model as routing.toml spells it, where the command spells it otherwise.
 NAME = "\ue004"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
+class Part(Record):
     """Commands one after the other; `looped` ones are written once for each model."""
 
     commands: tuple[str, ...]
     looped: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Body:
+class Body(Record):
     """All commands of a job."""
 
     parts: tuple[Part, ...]

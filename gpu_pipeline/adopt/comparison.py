@@ -5,7 +5,8 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import field
 
 from gpu_pipeline.adopt.handwritten import HandJob, Need, needs_of, tags_of
 from gpu_pipeline.adopt.places import SELECTOR, TOLERATION
@@ -17,6 +18,7 @@ from gpu_pipeline.checks.child.shapes import is_mapping, text_in
 from gpu_pipeline.durations import seconds_in
 from gpu_pipeline.names import OWN_VARIABLES
 from gpu_pipeline.quantity import QuantityError, parse_quantity
+from gpu_pipeline.record import Record
 
 NewNames = Mapping[str, Sequence[tuple[Mapping[str, str], str]]]
 
@@ -29,8 +31,7 @@ class Change(enum.StrEnum):
     ADDED = "added"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Difference:
+class Difference(Record):
     """A key of a job that is not as it was; `before` and `after` are as a reader wants them."""
 
     change: Change
@@ -40,8 +41,7 @@ class Difference:
     after: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Effective:
+class Effective(Record):
     """A job as it runs: for each key what it means (equal for equal meanings) and how to show it.
 
     `setup`, `script` and `others` are what templates give.

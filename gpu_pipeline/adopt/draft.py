@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from gpu_pipeline.adopt.lifting import Cell, Path, lift
 from gpu_pipeline.adopt.notes import Kind, Notes
 from gpu_pipeline.adopt.pools import pool_tables
 from gpu_pipeline.adopt.settings import REQUIRED, Given, Key
+from gpu_pipeline.record import Record
 
 _SIZES = ("requests", "limits")
 _ALL = ("pipeline", "task", "family", "family task", "model", "own")
@@ -29,8 +29,7 @@ _SIZE_HOMES = ("family", "task", "pool", "pipeline")
 _SIZE_CHAIN = ("family", "family task", "model", "own")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Draft:
+class Draft(Record):
     """Tables by their path, each with its values by key; `missing` are keys that jobs lack.
 
     `gpus` are the pools whose GPU nobody named yet, `bases` the template of each family and

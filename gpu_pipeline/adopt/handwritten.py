@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec.structs import replace
 
 from gpu_pipeline.adopt.training import expanded
 from gpu_pipeline.checks.child.ruby import ruby_plain
@@ -14,13 +15,13 @@ from gpu_pipeline.checks.child.variables import variable_text
 from gpu_pipeline.ci_file import CiFile, Reference, Tree
 from gpu_pipeline.ci_jobs import CiJob, Fault, raw_jobs, resolve_ci_jobs, resolved_at
 from gpu_pipeline.names import PARENT_SOURCE
+from gpu_pipeline.record import Record
 
 # GitLab allows no more jobs of one matrix (doc/ci/yaml: parallel:matrix).
 _MAX_MATRIX = 200
 
 
-@dataclass(frozen=True, kw_only=True)
-class Variable:
+class Variable(Record):
     """A variable as a job sees it; `is_global` when it stands in the file's own `variables`."""
 
     value: str
@@ -28,8 +29,7 @@ class Variable:
     is_global: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class HandJob:
+class HandJob(Record):
     """A job as GitLab shows it. Of a matrix each has the name that GitLab gives it.
 
     `written` is its name in the file, `ancestors` are the hidden jobs that it extends, the nearest
@@ -62,8 +62,7 @@ class HandJob:
         return found.line if found else self.line
 
 
-@dataclass(frozen=True, kw_only=True)
-class HandFile:
+class HandFile(Record):
     """A hand-written file: its visible jobs, its own variables, and what could not be read.
 
     `offered` are the variables that the form "Run pipeline" shows. A file `is_child` when it is
@@ -198,8 +197,7 @@ def _text(tree: Tree) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Need:
+class Need(Record):
     """A job that another waits for; `plain` when that is all it says. `matrix` picks of several."""
 
     job: str

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+
+from gpu_pipeline.record import Record
 
 Path = tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cell:
+class Cell(Record):
     """One model of a job, or a place in the grid of tasks and models where there is none.
 
     `model` is None for the one job of a whole family. `shared` says that a job of the whole family

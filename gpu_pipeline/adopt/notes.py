@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from gpu_pipeline.record import Record
 
 
 class Kind(enum.StrEnum):
@@ -15,8 +16,7 @@ class Kind(enum.StrEnum):
     LEFT_OUT = "left out"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Note:
+class Note(Record):
     """Something about a line of the hand-written file; `about` is a job and key, or ""."""
 
     kind: Kind

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from gpu_pipeline.adopt.handwritten import HandJob, tags_of
 from gpu_pipeline.adopt.training import Training
 from gpu_pipeline.child import MARKER
 from gpu_pipeline.names import RESERVED
+from gpu_pipeline.record import Record
 
 SELECTOR, TOLERATION = "KUBERNETES_NODE_SELECTOR_", "KUBERNETES_NODE_TOLERATIONS_"
 _MARKED = re.compile(
@@ -22,8 +22,7 @@ _EMPTY |= {"training", "validate", "hyperopt", "tune", "ci", "the"}
 _MAX_NAME = 63
 
 
-@dataclass(frozen=True, kw_only=True)
-class Route:
+class Route(Record):
     """What a job that the generator rendered says of itself in its first command."""
 
     family: str
@@ -31,8 +30,7 @@ class Route:
     gpu: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Worker:
+class Worker(Record):
     """A training job with what its commands say; `route` is None for one written by hand.
 
     `epochs` is 1 for a job that trains nothing but belongs to a model.
@@ -62,8 +60,7 @@ class Worker:
         return self.selectors[:1] or ("", *sorted(tags_of(self.hand)))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Place:
+class Place(Record):
     """Where a job stands in the routing; `per_family` when it trains all models of a family."""
 
     worker: Worker

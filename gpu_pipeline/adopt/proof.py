@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_pipeline.adopt.comparison import Change, Difference, Effective, differences, effective
@@ -19,6 +18,7 @@ from gpu_pipeline.jobs import Job
 from gpu_pipeline.loading import LoadedRouting, parse_routing
 from gpu_pipeline.names import PARENT_SOURCE
 from gpu_pipeline.outcomes import Mode, mode_of, outcome_of
+from gpu_pipeline.record import Record
 from gpu_pipeline.render import render
 from gpu_pipeline.routing_model import Pipeline
 from gpu_pipeline.rules import decide
@@ -27,8 +27,7 @@ _NAME = "routing.toml"
 Pairs = Sequence[tuple[Given, Effective, Effective]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rendered:
+class Rendered(Record):
     """The adopted routing, rendered: its jobs as planned and as they stand in the child."""
 
     loaded: LoadedRouting

@@ -6,7 +6,6 @@ import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from gpu_pipeline.adopt.handwritten import HandFile, HandJob, needs_of, tags_of
 from gpu_pipeline.adopt.notes import Notes
@@ -18,6 +17,7 @@ from gpu_pipeline.durations import format_duration, seconds_in
 from gpu_pipeline.errors import RoutingError
 from gpu_pipeline.names import OWN_VARIABLES, VARIABLE_NAME
 from gpu_pipeline.problems import Problems
+from gpu_pipeline.record import Record
 from gpu_pipeline.routing import explained
 from gpu_pipeline.routing_model import Settings
 from gpu_pipeline.routing_settings import check_settings
@@ -33,8 +33,7 @@ REQUIRED: tuple[Key, ...] = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class Given:
+class Given(Record):
     """A job with its values by their key in routing.toml, such as ("requests", "cpu").
 
     `rules` are those of the hand-written file, before they were put into a child's terms, and

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from gpu_pipeline.adopt.commands import Body, body_of
@@ -15,6 +14,7 @@ from gpu_pipeline.adopt.training import EPOCHS, MODEL
 from gpu_pipeline.adopt.workers import setup_of
 from gpu_pipeline.checks.child.ruby import Refused, Symbol, ruby_value
 from gpu_pipeline.ci_file import Tree
+from gpu_pipeline.record import Record
 from gpu_pipeline.yaml_text import Plain, block
 
 T = TypeVar("T")
@@ -32,8 +32,7 @@ _NOT_OURS = set(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class BaseShape:
+class BaseShape(Record):
     """What all jobs of a family share: the first commands of their setup, and further keys."""
 
     setup: tuple[str, ...]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from gpu_pipeline.record import Record
 
 # Where a command has the epochs, a model, or all models with blanks or commas between them. These
 # characters are of no script (Unicode's private use), and so can stand for what is found.
@@ -31,8 +32,7 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 _MAX_LEVELS = 5
 
 
-@dataclass(frozen=True, kw_only=True)
-class Training:
+class Training(Record):
     """What commands train. `commands` have tokens where the model and the epochs stand.
 
     `models` are spelt as the command spells them, and `plain` are the commands with the values

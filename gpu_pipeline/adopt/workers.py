@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec.structs import replace
 
 from gpu_pipeline.adopt.handwritten import HandFile, HandJob
 from gpu_pipeline.adopt.notes import Kind, Notes
 from gpu_pipeline.adopt.places import SELECTOR, Worker, as_name, route_of
 from gpu_pipeline.adopt.training import Training, find_training
 from gpu_pipeline.child import GPU_NAMES_COMMAND, MARKER
+from gpu_pipeline.record import Record
 
 
 def setup_of(job: HandJob) -> tuple[str, ...]:
@@ -27,8 +29,7 @@ def setup_of(job: HandJob) -> tuple[str, ...]:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Seen:
+class _Seen(Record):
     job: HandJob
     training: Training
 

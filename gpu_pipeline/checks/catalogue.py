@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpu_pipeline.checks.finding import Finding, Place, Severity
+from gpu_pipeline.record import Record
 
 
-@dataclass(frozen=True, kw_only=True)
-class Entry:
+class Entry(Record):
     """What all findings of one code have in common."""
 
     severity: Severity

@@ -6,8 +6,9 @@ job that does not exist, is said by `check_child`.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterable, Mapping
+
+from msgspec.structs import replace
 
 from gpu_pipeline.checks.child.needs import needs_in
 from gpu_pipeline.checks.child.parallel import expanded_names
@@ -132,7 +133,7 @@ def _each_once(found: Iterable[Finding]) -> list[Finding]:
         number = len({each.place.job for each in others} - {first.place.job})
         tail = f" ({number} more {'job has' if number == 1 else 'jobs have'} it too)"
         message = first.message + (tail if number else "")
-        counted.append(dataclasses.replace(first, message=message))
+        counted.append(replace(first, message=message))
     return sorted(counted, key=lambda each: each.sort_key)
 
 

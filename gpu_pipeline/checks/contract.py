@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.cluster.emitted import Emission
 from gpu_pipeline.jobs import Job
+from gpu_pipeline.record import Record
 from gpu_pipeline.routing_model import Pool
 from gpu_pipeline.words import count
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:  # rendering needs the words below and never a runner's config
     from gpu_pipeline.cluster.runner_config import Runner, RunnerFile
 
 
-@dataclass(frozen=True, kw_only=True)
-class Contract:
+class Contract(Record):
     """`pools` are all pools of the routing; `used` those that `jobs` go to.
 
     `emitted_elsewhere` are values that the routing's other jobs emit.

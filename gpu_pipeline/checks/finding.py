@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from gpu_pipeline.record import Record
 
 
 class Severity(enum.StrEnum):
@@ -14,8 +15,7 @@ class Severity(enum.StrEnum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, kw_only=True, order=True)
-class Place:
+class Place(Record, order=True):
     """Where a finding stands: a file and line (from 1), a job and a key of it, as far as known."""
 
     file: str
@@ -29,8 +29,7 @@ class Place:
         return f"{where}: {subject}" if subject else where
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
+class Finding(Record):
     """One finding; `code` is stable and has its page in docs/findings."""
 
     code: str

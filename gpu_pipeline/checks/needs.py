@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.outcomes import Mode, Outcome
+from gpu_pipeline.record import Record
 
 # GitLab: `ci_needs_size_limit`.
 MAX_NEEDS = 50
 
 
-@dataclass(frozen=True, kw_only=True)
-class Need:
+class Need(Record):
     """One job that another needs."""
 
     name: str

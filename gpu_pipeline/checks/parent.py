@@ -7,7 +7,8 @@ results are held against each other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec.structs import replace
 
 from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.child.keys_flow import check_rules
@@ -19,11 +20,11 @@ from gpu_pipeline.ci_file import CiFile
 from gpu_pipeline.ci_jobs import CiJob, resolve_ci_jobs, resolved_at
 from gpu_pipeline.context import Context
 from gpu_pipeline.outcomes import Mode, Outcome, mode_of
+from gpu_pipeline.record import Record
 from gpu_pipeline.rules import RuleError, decide, decide_workflow
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Seen:
+class _Seen(Record):
     """The parent under one context: its triggers, and the child they would start.
 
     `modes` says how the triggers that are there, and the jobs that they need, take part.

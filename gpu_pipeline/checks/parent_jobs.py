@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from gpu_pipeline.checks.catalogue import finding
@@ -13,6 +12,7 @@ from gpu_pipeline.ci_file import CiFile, Tree
 from gpu_pipeline.ci_jobs import CiJob
 from gpu_pipeline.durations import UNITS, seconds_in
 from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.record import Record
 
 # Without a command it renders, whatever options follow.
 _RENDERS = re.compile(r"generate_pipeline\.py['\"]?(?=\s*(?:$|[;&|>)])|\s+(?:render\b|-))", re.M)
@@ -20,8 +20,7 @@ _OUTPUT_OPTION = re.compile(r"(?:\s-o\s*|\s--output[= ]\s*)['\"]?([^\s'\"]+)")
 _DEFAULT_STAGES = ["build", "test", "deploy"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Trigger:
+class Trigger(Record):
     """A trigger job, the artifact its child comes from, and the job that makes it.
 
     `strategy` ties its status to the child's: "depend", "mirror", or "" for none.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 
 from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.record import Record
 from gpu_pipeline.rules import RuleSyntaxError, evaluate, explain_if, parse_expression
 from gpu_pipeline.rules.lexer import Kind
 from gpu_pipeline.rules.parser import Binary, Constant, Node, Not, Variable
@@ -29,8 +29,7 @@ _TOO_LATE = set(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class RulesToCheck:
+class RulesToCheck(Record):
     """The rules of one job, where each stands, and the names its variables have.
 
     `defined` maps the variables of the child and the job that are known to their values; a value

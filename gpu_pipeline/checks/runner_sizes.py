@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 
 from gpu_pipeline.checks.contract import Contract
@@ -12,12 +11,12 @@ from gpu_pipeline.cluster.emitted import Emission
 from gpu_pipeline.cluster.runner_keys import RESOURCE_KEYS
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.quantity import QuantityError, parse_quantity
+from gpu_pipeline.record import Record
 
 _LEAST_HELPER_MEMORY = 512 * 2**20
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Size:
+class _Size(Record):
     """A request or limit of a container, and where it comes from; `line` is the runner's."""
 
     text: str

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from gpu_pipeline.child import runner_variables
 from gpu_pipeline.cluster.runner_keys import Kind, is_for_the_runner, permission_for
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.problems import Origin
+from gpu_pipeline.record import Record
 from gpu_pipeline.toml_lines import Path
 
 Locate = Callable[[Path], Origin]
 """Where a key of routing.toml stands."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Emission:
+class Emission(Record):
     """One KUBERNETES_… variable of one job."""
 
     job: Job

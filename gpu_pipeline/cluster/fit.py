@@ -7,13 +7,13 @@ more than the build container: the runner adds a helper and each service.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from gpu_pipeline.child import runner_variables
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.quantity import QuantityError, parse_quantity
+from gpu_pipeline.record import Record
 from gpu_pipeline.routing_model import Pool, Resources
 
 if TYPE_CHECKING:  # rendering looks at sizes and never at a runner's configuration
@@ -25,8 +25,7 @@ RunnerOf = Callable[[Job], "Runner | None"]
 """The runner that takes a job, as far as its configuration is known."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class NodeSize:
+class NodeSize(Record):
     """What a node has for jobs; `measured` are the resources that are more than an upper bound."""
 
     amounts: Amounts
@@ -37,8 +36,7 @@ class NodeSize:
         return "allocatable" if resource in self.measured else "in the instance, an upper bound"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fit:
+class Fit(Record):
     """Jobs of equal size, and how many fit on a node: `binding` is what a further one would lack.
 
     `per_node` is None where nothing is known of the node.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import yaml
 
 from gpu_pipeline.cluster.runner_config import PodSpecPatch, Runner
 from gpu_pipeline.cluster.runner_keys import BUILD_CONTAINER, GPU_RESOURCE
+from gpu_pipeline.record import Record
 
 _PLACES = ("nodeSelector", "affinity", "nodeName")
 
@@ -19,8 +19,7 @@ class PatchError(ValueError):
     line = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class GpuRequest:
+class GpuRequest(Record):
     """A GPU limit: `resource` is its name, `amount` as written, `line` that of the patch."""
 
     resource: str
@@ -28,8 +27,7 @@ class GpuRequest:
     line: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Placement:
+class Placement(Record):
     """A key of the pod that decides about its node; `selector` are the labels it asks for."""
 
     key: str

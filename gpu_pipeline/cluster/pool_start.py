@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpu_pipeline.durations import format_duration, parse_duration
+from gpu_pipeline.record import Record
 from gpu_pipeline.routing_model import Pool
 
 # Estimates, where routing.toml states none: a node with a GPU driver needs "several minutes", and a
@@ -13,8 +12,7 @@ BOOT_ESTIMATE = "10m"
 PULL_ESTIMATE = "5m"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Start:
+class Start(Record):
     """Seconds until a pod runs on a new node, and how that was found."""
 
     seconds: int

@@ -7,26 +7,26 @@ whose `runners.config` is a config.toml as text. runner_toml.py and runner_helm.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+from msgspec import field
 
 from gpu_pipeline.cluster.runner_keys import POD_SPEC_FLAG
 from gpu_pipeline.errors import UsageError
 from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.record import Record
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setting(Generic[T]):
+class Setting(Record, Generic[T]):
     """A value and the line (from 1) of its key."""
 
     value: T
     line: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class PodSpecPatch:
+class PodSpecPatch(Record):
     """One [[runners.kubernetes.pod_spec]]; `patch` is None when it stands in another file."""
 
     line: int
@@ -34,8 +34,7 @@ class PodSpecPatch:
     patch_type: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class StrayKey:
+class StrayKey(Record):
     """A key that the runner does not read where it stands; `meant` is one that it does.
 
     `fix` says what to do when it is not to write `meant` where it belongs to.
@@ -49,8 +48,7 @@ class StrayKey:
     fix: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Runner:
+class Runner(Record):
     """One [[runners]] with the Kubernetes executor.
 
     `permissions` and `resources` are the keys of [runners.kubernetes] by name, as text. Empty ones,
@@ -84,8 +82,7 @@ class Runner:
         return flag is not None and flag.value.lower() in ("true", "1", "t")
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunnerFile:
+class RunnerFile(Record):
     """A runner manager's file. `is_helm`: values.yaml; `maximum_timeout` is in seconds.
 
     `manager_affinity` are the labels and values that the manager's own node affinity requires.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpu_pipeline.ci_file import Tree, parse_ci_file
 from gpu_pipeline.cluster.runner_config import RunnerFile, Setting, StrayKey

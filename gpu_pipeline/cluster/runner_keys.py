@@ -9,9 +9,9 @@ from __future__ import annotations
 import enum
 import functools
 import re
-from dataclasses import dataclass
 
 from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.record import Record
 
 DEFAULT_POLL_TIMEOUT = 180  # seconds; common/const.go: KubernetesPollTimeout
 DEFAULT_CONCURRENT = 1  # of config.toml; a missing or zero value
@@ -39,8 +39,7 @@ class Kind(enum.Enum):
     MAXIMUM = "the largest quantity"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Permission:
+class Permission(Record):
     """The key of [runners.kubernetes] that permits a variable; empty or absent: it is ignored."""
 
     key: str

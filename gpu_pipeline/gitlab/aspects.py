@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from gpu_pipeline.record import Record
 
 
 class Verdict(enum.StrEnum):
@@ -15,8 +16,7 @@ class Verdict(enum.StrEnum):
     UNPROVEN = "UNPROVEN"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Aspect:
+class Aspect(Record):
     """One thing that a job must prove; `detail` says what was seen."""
 
     name: str

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec.structs import replace
+
+from gpu_pipeline.record import Record
 
 # doc/api/jobs: statuses. The others are those of a job that still waits or runs.
 FINISHED = frozenset(("success", "failed", "canceled", "skipped"))
 NOT_STARTED = frozenset(("created", "manual", "scheduled", "skipped"))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Attempt:
+class Attempt(Record):
     """One job of the API; times in seconds, None where GitLab gives none.
 
     `older` is the number of earlier attempts of the same job.

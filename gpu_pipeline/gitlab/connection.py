@@ -7,7 +7,6 @@ import re
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -27,13 +26,13 @@ from gpu_pipeline.gitlab.tokens import (
     given_token,
     job_token,
 )
+from gpu_pipeline.record import Record
 
 PAGE_SIZE = 100  # the most that GitLab gives (doc/api/rest: pagination)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Connection:
+class Connection(Record):
     """One project on one server; `project` makes no request.
 
     Lists are complete only with `get_all=True` or `iterator=True`.

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from gpu_pipeline.gitlab.trace import Line
+from gpu_pipeline.record import Record
 
 _SCRIPTS = ("step_script", "build_script")  # the second up to GitLab Runner 13
 # What is kept of a log: the numbers of commands, of those whose output counts, of its lines.
@@ -29,8 +29,7 @@ _LIMIT = "log exceeded limit of "  # common/trace: "Job's log exceeded limit of 
 _FAILED = "ERROR: Job failed"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Overwrite:
+class Overwrite(Record):
     """One line `"FIELD" ["KEY"] overwritten with "VALUE"`; `key` is "" where there is none."""
 
     field: str
@@ -38,16 +37,14 @@ class Overwrite:
     value: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Command:
+class Command(Record):
     """A command that the shell echoed and then ran, with the beginning of its output."""
 
     text: str
     output: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Evidence:
+class Evidence(Record):
     """Everything that one log says.
 
     `prepared`: the runner's preparation is there from its first to its last line, so that a line

@@ -10,8 +10,9 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import msgspec
 
 from gpu_pipeline.child import Child
 from gpu_pipeline.ci_file import CiFile, parse_ci_file
@@ -23,6 +24,7 @@ from gpu_pipeline.gitlab.connection import Connection, connect
 from gpu_pipeline.gitlab.lint_places import sources_of, spot_of
 from gpu_pipeline.loading import Loaded, load
 from gpu_pipeline.outcomes import outcome_of
+from gpu_pipeline.record import Record
 from gpu_pipeline.render import render
 from gpu_pipeline.results import deliver
 from gpu_pipeline.words import count
@@ -31,8 +33,7 @@ from gpu_pipeline.yaml_text import YamlError
 _RENDERED = "child-pipeline.yml"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Message:
+class Message(Record):
     """One error or warning of the server; `sources` are where to change what it is about."""
 
     file: str
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     found = _lint(connection, text, name, sources)
     found += _lint(connection, parent, display(options.parent), lambda *_: ())
     if options.format == "json":
-        report = json.dumps([asdict(each) for each in found], indent=2, ensure_ascii=False)
+        report = json.dumps(msgspec.to_builtins(found), indent=2, ensure_ascii=False)
     else:
         rendered = f" (rendered for: {context.name})" if options.child is None else ""
         report = "\n".join([*map(str, found), _summary(found, f"{name}{rendered}", options.parent)])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_pipeline.child import Child
@@ -17,6 +16,7 @@ from gpu_pipeline.ci_jobs import KEYWORDS
 from gpu_pipeline.files import display
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.problems import Origin
+from gpu_pipeline.record import Record
 from gpu_pipeline.template_files import ROOT, SUFFIX
 
 _YAML_LINE = re.compile(r"\bline (\d+)")
@@ -24,8 +24,7 @@ _NAME_EDGE = r"[\w.@/-]"
 _SIZES = re.compile(r"KUBERNETES_(CPU|MEMORY|EPHEMERAL_STORAGE)_(REQUEST|LIMIT)")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Spot:
+class Spot(Record):
     """A job or another top-level entry of a file, a path of keys below it, and the line."""
 
     entry: str = ""

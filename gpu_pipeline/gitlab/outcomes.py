@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import enum
 import re
-from dataclasses import dataclass
 
 from gpu_pipeline.child import MARKER, WRONG_GPU_EXIT_CODE
 from gpu_pipeline.gitlab.attempts import NOT_STARTED, Attempt
 from gpu_pipeline.gitlab.evidence import Evidence
+from gpu_pipeline.record import Record
 
 
 class Ending(enum.StrEnum):
@@ -34,8 +34,7 @@ class Ending(enum.StrEnum):
     MISSING = "missing"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ended:
+class Ended(Record):
     """The kind of end, and in a few words how it is known."""
 
     kind: Ending

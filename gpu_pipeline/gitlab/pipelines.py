@@ -9,11 +9,11 @@ from __future__ import annotations
 import datetime
 import enum
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gpu_pipeline.gitlab.attempts import Attempt, attempt_from, moment, newest_attempts
 from gpu_pipeline.gitlab.connection import Connection
+from gpu_pipeline.record import Record
 
 # GitLab nests children two deep (doc/ci/pipelines/downstream_pipelines); pipelines of other
 # projects may trigger each other further, or in a circle.
@@ -32,8 +32,7 @@ class JobsOf(enum.Enum):
     ALL = enum.auto()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bridge:
+class Bridge(Record):
     """The newest attempt of a trigger job, and the pipeline that it started, if it did.
 
     `is_cut`: it started one that was not looked into, for it is too deep or was seen before.
@@ -49,8 +48,7 @@ class Bridge:
         return self.downstream is None and not self.is_cut and not self.attempt.is_finished
 
 
-@dataclass(frozen=True, kw_only=True)
-class Node:
+class Node(Record):
     """One pipeline; of each job the newest attempt."""
 
     id: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from gpu_pipeline.child import MARKER
 from gpu_pipeline.ci_file import CiFile, Tree
@@ -12,6 +11,7 @@ from gpu_pipeline.ci_jobs import CiJob, resolve_ci_jobs, resolved_at
 from gpu_pipeline.cluster.runner_keys import RESOURCE_KEYS
 from gpu_pipeline.names import EPOCHS, FINGERPRINT
 from gpu_pipeline.outcomes import Mode, mode_of
+from gpu_pipeline.record import Record
 from gpu_pipeline.rules import RuleError, decide
 
 SELECTOR, TOLERATION = "NodeSelector", "NodeTolerations"
@@ -28,8 +28,7 @@ _ROUTE = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Route:
+class Route(Record):
     """What a marker line says; as text, for in a planned marker variables stand for values."""
 
     family: str
@@ -40,8 +39,7 @@ class Route:
     fingerprint: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlannedJob:
+class PlannedJob(Record):
     """One job of the child, as far as its log can prove it.
 
     `selectors` are label → value, `tolerations` key → effect, `sizes` the runner's name of a

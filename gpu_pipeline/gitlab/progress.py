@@ -9,11 +9,11 @@ from __future__ import annotations
 import datetime
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.gitlab.attempts import Attempt
 from gpu_pipeline.gitlab.pipelines import FAILED, Node
+from gpu_pipeline.record import Record
 
 _WAITS = {
     "created": "for what it needs",
@@ -25,8 +25,7 @@ _WAITS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Expected:
+class Expected(Record):
     """What is known of a job beforehand. `lanes` is how many jobs like it run at once.
 
     Jobs of one `lane` share them. `seconds` is None where nobody knows.
@@ -38,8 +37,7 @@ class Expected:
     seconds: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobProgress:
+class JobProgress(Record):
     """One job as it stands; `waiting` says what for, "" if it does not wait."""
 
     attempt: Attempt
@@ -59,8 +57,7 @@ class JobProgress:
         return self.attempt.status == "manual"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Progress:
+class Progress(Record):
     """The whole pipeline. `end` is None when it is not known, `unknown` are the jobs at fault."""
 
     pipeline: Node

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpu_pipeline.child import MARKER
 from gpu_pipeline.gitlab.aspects import Aspect, failed, passed, unproven
 from gpu_pipeline.gitlab.evidence import LONGEST_COMMAND, Command, Evidence
 from gpu_pipeline.gitlab.planned import PlannedJob, Route, parse_route
 from gpu_pipeline.names import EPOCHS
+from gpu_pipeline.record import Record
 
 _COLLAPSED = " # collapsed multi-line command"  # gitlab-runner: shells/abstract.go
 _EPOCHS = re.compile(rf"epochs?[\s=:]*[\"']?(\d+|\$\{{?{EPOCHS}\}}?)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ran:
+class Ran(Record):
     """The commands of the task that ran and those that were not seen; the marker, if it printed."""
 
     route: Route | None

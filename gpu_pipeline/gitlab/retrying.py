@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,6 +20,7 @@ from gpu_pipeline.console import tell
 from gpu_pipeline.errors import AnswerLostError, GitLabError
 from gpu_pipeline.gitlab.answers import flaw_in
 from gpu_pipeline.gitlab.bodies import complete
+from gpu_pipeline.record import Record
 
 _BUSY = 429
 _PASSING = {500, 502, 503, 504}
@@ -35,8 +35,7 @@ _TRIES_OF_A_STRANGER = 3
 _NETWORK = (requests.ConnectionError, requests.Timeout)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Time:
+class Time(Record):
     """The clock, replaceable: `now` in seconds, `sleep` waits for that many."""
 
     now: Callable[[], float] = time.monotonic

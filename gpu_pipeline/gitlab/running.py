@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from gitlab.exceptions import GitlabError
 from gitlab.v4.objects import ProjectPipeline
+from msgspec import field
 
 from gpu_pipeline.console import tell
 from gpu_pipeline.errors import AnswerLostError, GitLabError, UsageError
@@ -17,10 +17,10 @@ from gpu_pipeline.gitlab.pipelines import JobsOf, Node, walk
 from gpu_pipeline.gitlab.refusals import status_of
 from gpu_pipeline.gitlab.retrying import Time
 from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.record import Record
 
 
-@dataclass(frozen=True, kw_only=True)
-class Patience:
+class Patience(Record):
     """How long to wait and how often to look, in seconds."""
 
     timeout: float

@@ -6,7 +6,6 @@ import argparse
 import datetime
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gitlab.exceptions import GitlabCreateError
@@ -20,13 +19,13 @@ from gpu_pipeline.gitlab.connection import Connection, connect
 from gpu_pipeline.gitlab.refusals import status_of
 from gpu_pipeline.gitlab.retrying import Time
 from gpu_pipeline.names import TRAIN_VALIDATE
+from gpu_pipeline.record import Record
 
 _PAUSE = 2.0
 _ROLE = "Developer, and Maintainer for a schedule that belongs to somebody else"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
+class Wanted(Record):
     """What the schedule shall be; it is found by its description."""
 
     description: str

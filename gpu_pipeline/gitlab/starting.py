@@ -9,7 +9,6 @@ branch, its source, who started it, and that it was not there before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from gitlab.exceptions import GitlabCreateError, GitlabError
 from gitlab.v4.objects import ProjectPipeline
@@ -20,13 +19,13 @@ from gpu_pipeline.gitlab.connection import Connection
 from gpu_pipeline.gitlab.refusals import message_of, status_of
 from gpu_pipeline.gitlab.retrying import Time
 from gpu_pipeline.names import RUN_ID
+from gpu_pipeline.record import Record
 
 _NEWEST = 50  # pipelines that are searched for a run that may have been started before
 _PAUSE = 2.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Start:
+class Start(Record):
     """What to start: `run_id` is None when no variable may be sent; `patience` is in seconds."""
 
     ref: str
@@ -35,8 +34,7 @@ class Start:
     patience: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Started:
+class Started(Record):
     """A pipeline; `is_new` unless an earlier request had started it."""
 
     pipeline: ProjectPipeline

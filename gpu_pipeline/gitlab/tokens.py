@@ -6,7 +6,6 @@ import enum
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from gitlab.config import ConfigError, GitlabConfigParser
@@ -14,6 +13,7 @@ from gitlab.config import ConfigError, GitlabConfigParser
 from gpu_pipeline.console import conceal
 from gpu_pipeline.errors import UsageError
 from gpu_pipeline.files import display, read_bytes
+from gpu_pipeline.record import Record
 
 # doc/security/tokens: token prefixes. These are no tokens for the API as a whole.
 _OTHER_PREFIXES = {
@@ -34,17 +34,18 @@ class TokenKind(enum.StrEnum):
     JOB = "a job token"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Token:
+class Token(Record):
     """A token; `origin` says where it was found. Its value shows nowhere, not even in a repr."""
 
     kind: TokenKind
     origin: str
-    value: str = field(repr=False)
+    value: str
+
+    def __repr__(self) -> str:
+        return f"Token(kind={self.kind!r}, origin={self.origin!r})"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Configured:
+class Configured(Record):
     """What python-gitlab's configuration file says; `ca_file` if it names one."""
 
     file: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from gpu_pipeline.record import Record
 
 _LONGEST = 16 * 2**10  # bytes of one line that are kept; what follows up to its end is dropped
 _ENDS = re.compile(rb"[\r\n]")
@@ -23,8 +24,7 @@ _SECTION = re.compile(r"section_(start|end):\d+:([\w.-]+)(?:\[[^\]]*\])?\s*")
 _COMMAND = re.compile(r"(?:\x1b\[0K)*\x1b\[32;1m\$ ")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class Line(Record):
     """One line of a log.
 
     `is_command` says that the shell echoes a command, which `text` then holds without its "$ ".

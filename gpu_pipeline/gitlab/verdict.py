@@ -8,7 +8,6 @@ without the line is a request that was ignored.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gpu_pipeline.gitlab.aspects import Aspect, Verdict, failed, passed, unproven, worst
 from gpu_pipeline.gitlab.attempts import Attempt
@@ -19,12 +18,12 @@ from gpu_pipeline.gitlab.overwrites import judge_route, judge_sizes
 from gpu_pipeline.gitlab.planned import PlannedJob
 from gpu_pipeline.gitlab.ran import Ran, judge_epochs, judge_fingerprint, judge_marker, what_ran
 from gpu_pipeline.outcomes import Mode
+from gpu_pipeline.record import Record
 
 _UNDECIDED = frozenset((Ending.NOT_PLAYED, Ending.UNFINISHED))
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobVerdict:
+class JobVerdict(Record):
     """All aspects of one job. `attempt` is None for a job that the pipeline lacks.
 
     `node` is the Kubernetes node as far as the log names it.

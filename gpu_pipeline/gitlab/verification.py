@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from gpu_pipeline.gitlab.aspects import Aspect, Verdict, failed, passed, unproven, worst
 from gpu_pipeline.gitlab.attempts import Attempt
 from gpu_pipeline.gitlab.pipelines import CHILD_SOURCE, Bridge, Node
 from gpu_pipeline.gitlab.planned import PlannedJob
 from gpu_pipeline.gitlab.verdict import JobVerdict, missing, not_yet, unplanned
+from gpu_pipeline.record import Record
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verification:
+class Verification(Record):
     """The verdicts on a pipeline: on its trigger jobs first, then on each job of its children."""
 
     pipeline: Node

@@ -6,10 +6,11 @@ Of a log no more than a line is in memory at a time, and of a job only its verdi
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+
+from msgspec.structs import replace
 
 from gpu_pipeline.ci_file import parse_ci_file
 from gpu_pipeline.context import make_context
@@ -94,7 +95,7 @@ def _rendered(pipeline: Node, options: argparse.Namespace, environment: Mapping[
     captured = dict(loaded.context.variables)
     if source == "schedule":
         captured["TRAIN_VALIDATE"] = "true"
-    context = dataclasses.replace(loaded.context, variables=captured)
+    context = replace(loaded.context, variables=captured)
     note(
         options,
         f"the plan is what {display(options.routing)} renders for a parent pipeline from {source} "

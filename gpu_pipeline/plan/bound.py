@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from gpu_pipeline.plan.model import PlannedJob, PlannedPool, Workload
+from gpu_pipeline.record import Record
 
 
 class Limit(enum.StrEnum):
@@ -31,8 +31,7 @@ class Limit(enum.StrEnum):
 _REQUESTS = (Limit.CPU_REQUESTS, Limit.MEMORY_REQUESTS, Limit.DISK_REQUESTS)
 
 
-@dataclass(frozen=True, kw_only=True, order=True)
-class Bound:
+class Bound(Record, order=True):
     """The run, or a pool's part of it, takes at least `seconds`, because of `limit`."""
 
     seconds: float

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from gpu_pipeline.plan.model import NodeLife, PlannedJob, PlannedPool, Reason
 from gpu_pipeline.plan.node import Node, lacking
+from gpu_pipeline.record import Record
 
 _Size = tuple[int, int, int]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Started:
+class Started(Record):
     """A pod that began to run: its key, node and slot.
 
     It waited for a node to boot until `since`, and from then on for what it `lacked`, if anything.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec.structs import replace
 
 from gpu_pipeline.durations_file import Durations, MeasuredJob, MeasuredRun
 from gpu_pipeline.plan.model import Run, Source, Workload
 from gpu_pipeline.plan.simulate import simulate
 from gpu_pipeline.plan.summary import Plan
+from gpu_pipeline.record import Record
 
 _ROUNDS = 30
 _NEAR = 1e-4
@@ -48,8 +49,7 @@ def alone(workload: Workload) -> Workload:
     return workload
 
 
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
+class Comparison(Record):
     """A job as planned from the routing's own figures and as measured; seconds it ran."""
 
     run: Run
@@ -61,8 +61,7 @@ class Comparison:
         return self.run.end - self.run.start
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunComparison:
+class RunComparison(Record):
     """A measured run next to the plan; `common` jobs stand in both, and only they are compared."""
 
     run: MeasuredRun

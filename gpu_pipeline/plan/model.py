@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import field
 
 from gpu_pipeline.cluster.runner_keys import DEFAULT_POLL_TIMEOUT
+from gpu_pipeline.record import Record
 
 RESOURCES = ("cpu", "memory", "ephemeral_storage")
 Amounts = tuple[int, int, int]
@@ -24,8 +26,7 @@ class Source(enum.StrEnum):
     ASSUMED = "assumed"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Figure:
+class Figure(Record):
     """A number and where it comes from: a line, a file, or why it was assumed."""
 
     value: float
@@ -33,8 +34,7 @@ class Figure:
     origin: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlannedJob:
+class PlannedJob(Record):
     """One job: `seconds` and the shares are those of the job alone on a node of its pool.
 
     `gpu` is the share of one GPU that it keeps busy, `cpu` the cores. `requests` are those of the
@@ -61,8 +61,7 @@ class PlannedJob:
     poll_timeout: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlannedPool:
+class PlannedPool(Record):
     """A pool of nodes; an amount that is not known is None, and then bounds nothing.
 
     `boot`: from "node needed" to "GPU usable"; `pull`: the image, once a node; `idle`: until an
@@ -96,8 +95,7 @@ class PlannedPool:
         return self.pull.value + (0.0 if self.min_nodes else self.boot.value)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Workload:
+class Workload(Record):
     """All that a plan is made from. Jobs stand in the order of their creation.
 
     `limits` is how many jobs each runner takes at once, by its key; "" is that of all together.
@@ -127,8 +125,7 @@ class Reason(enum.StrEnum):
 _PENDING = (Reason.BOOT, Reason.SLOT, Reason.CPU, Reason.MEMORY, Reason.DISK)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wait:
+class Wait(Record):
     """A stretch of waiting; a job's waits follow each other from its creation to its start."""
 
     reason: Reason
@@ -136,8 +133,7 @@ class Wait:
     end: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Run:
+class Run(Record):
     """One job as planned: `node` counts within the pool from 1, `slot` within the node from 1."""
 
     job: PlannedJob
@@ -180,8 +176,7 @@ class Run:
         return self.end - self.picked > self.job.timeout
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stretch:
+class Stretch(Record):
     """A time in which nothing changes on a node: mean utilization of its GPUs, and running jobs."""
 
     start: float
@@ -190,8 +185,7 @@ class Stretch:
     jobs: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class NodeLife:
+class NodeLife(Record):
     """A node from its creation, when billing begins, to its removal."""
 
     pool: str
@@ -202,16 +196,14 @@ class NodeLife:
     stretches: tuple[Stretch, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stuck:
+class Stuck(Record):
     """A job that never starts, and why."""
 
     job: PlannedJob
     why: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Schedule:
+class Schedule(Record):
     """What the simulation found: `runs` in the order of the jobs."""
 
     workload: Workload

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+
+import msgspec
 
 from gpu_pipeline.plan.model import PlannedJob, PlannedPool, Reason, Stretch
 
@@ -25,8 +26,7 @@ def lacking(
     return None
 
 
-@dataclass(slots=True)
-class _Running:
+class _Running(msgspec.Struct):
     job: PlannedJob
     gpu: int
     slot: int

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
+from msgspec import field
 
 from gpu_pipeline.plan.cluster import PoolState
 from gpu_pipeline.plan.model import (
@@ -32,8 +34,7 @@ def simulate(workload: Workload) -> Schedule:
     return _Simulation(workload).run()
 
 
-@dataclass(slots=True)
-class _Progress:
+class _Progress(msgspec.Struct, kw_only=True):
     """How far a job has come: the time of each step that it has behind it."""
 
     missing: int

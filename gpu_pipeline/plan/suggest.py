@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import field
+from msgspec.structs import replace
 
 from gpu_pipeline.plan.model import PlannedJob, PlannedPool, Workload
 from gpu_pipeline.plan.simulate import simulate
 from gpu_pipeline.plan.summary import Plan, summarise
 from gpu_pipeline.plan.units import Unit, fits
 from gpu_pipeline.plan.variants import moved, regrouped
+from gpu_pipeline.record import Record
 
 # A gain below this share is noise: the figures are not as exact.
 _LEAST_GAIN = 0.005
@@ -37,25 +40,22 @@ class Goal(enum.StrEnum):
         return self in (Goal.CHEAPEST, Goal.FASTEST)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Step:
+class Step(Record):
     """One change: a unit to another pool, and the number of jobs at once on a pool's nodes."""
 
-    unit: Unit | None = None
     pool: str
+    unit: Unit | None = None
     concurrency: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Choice:
+class Choice(Record):
     """Where the units run that are moved, by name, and how many jobs at once, by pool."""
 
     homes: Mapping[str, str] = field(default_factory=dict)
     concurrency: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Suggestion:
+class Suggestion(Record):
     """A routing that is better, the plan it gives, and each step with what is lost without it."""
 
     goal: Goal

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from statistics import fmean
 
 from gpu_pipeline.plan.bound import Bound, lower_bound, pool_bounds
 from gpu_pipeline.plan.model import NodeLife, PlannedPool, Run, Schedule
+from gpu_pipeline.record import Record
 
 _HOUR = 3600.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class PoolUse:
+class PoolUse(Record):
     """What one pool did. Times are node seconds, `cost` is None where no price is stated.
 
     `gpu_busy` is the mean utilization of the GPUs while any job runs on their node, `gpu_paid` that
@@ -48,8 +47,7 @@ class PoolUse:
         return self.gpu_work / (self.paid * self.pool.gpus) if self.paid else 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(Record):
     """A schedule with what it amounts to; `bound` is what no plan can beat, None without jobs."""
 
     schedule: Schedule

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 
 from gpu_pipeline.errors import UsageError
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.problems import dotted
+from gpu_pipeline.record import Record
 from gpu_pipeline.routing_model import Family, Model, Pool, Resources, Routing, Table, Task
 from gpu_pipeline.toml_lines import Path
 from gpu_pipeline.validation import keys_of
@@ -33,8 +33,7 @@ _NUMERIC = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sweep:
+class Sweep(Record):
     """The paths that are swept, one after the other, and the values that each takes."""
 
     paths: tuple[Path, ...]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from gpu_pipeline.plan.model import PlannedJob, PlannedPool, Workload
 from gpu_pipeline.plan.variants import moved
+from gpu_pipeline.record import Record
 from gpu_pipeline.words import count
 
 # With more models than this, families move as a whole: nobody reads a hundred single moves.
 _MANY = 40
 
 
-@dataclass(frozen=True, kw_only=True)
-class Unit:
+class Unit(Record):
     """Models that move together: one, or a family. `family` is set when it moves as a whole.
 
     `held` says why it stays where it is, or, by pool, why it does not go there.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpu_pipeline.levelling import Load
 from gpu_pipeline.plan.model import Figure, PlannedJob, PlannedPool, Source, Workload

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec.structs import replace
 
 from gpu_pipeline.plan.model import RESOURCES, PlannedJob, PlannedPool, Workload
 from gpu_pipeline.plan.simulate import simulate
 from gpu_pipeline.plan.summary import Plan, summarise
 from gpu_pipeline.plan.variants import regrouped, with_pool
+from gpu_pipeline.record import Record
 from gpu_pipeline.words import ordinal, percent
 
 _LEAST_SHARE = 1e-9
 _RESOURCE_WORDS = dict(zip(RESOURCES, ("CPU", "memory", "disk"), strict=True))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Change:
+class Change(Record):
     """One thing that could be otherwise in a pool, with the plan it gives and why it matters."""
 
     pool: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
+
+from msgspec import field
 
 from gpu_pipeline.cluster.fit import RunnerOf, node_size, pod_request
 from gpu_pipeline.cluster.pool_start import BOOT_ESTIMATE, PULL_ESTIMATE
@@ -26,6 +27,7 @@ from gpu_pipeline.plan.model import (
 from gpu_pipeline.problems import Origin
 from gpu_pipeline.quantity import parse_quantity
 from gpu_pipeline.queueing import Queued
+from gpu_pipeline.record import Record
 from gpu_pipeline.routing_model import Pipeline, Pool
 from gpu_pipeline.words import count
 
@@ -36,8 +38,7 @@ _MILLI = 1000
 _GPU_SHARE = 1.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Circumstances:
+class Circumstances(Record):
     """What a plan knows besides the routing.
 
     `runner_of` says which runner takes a job; `limits` how many jobs each runner takes at once, by

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 from gpu_pipeline.plan.summary import Plan
@@ -103,10 +102,10 @@ def _place(origin: Origin) -> dict[str, Any]:
 
 def _figures(figures: Figures, plan: PlanDiff) -> dict[str, Any]:
     found = {}
-    for field in fields(figures):
-        pair = getattr(figures, field.name)
-        known = field.name != "cost" or plan.same_currency
-        found[_NAMES[field.name]] = {
+    for name in figures.__struct_fields__:
+        pair = getattr(figures, name)
+        known = name != "cost" or plan.same_currency
+        found[_NAMES[name]] = {
             "before": pair.before,
             "after": pair.after,
             "difference": pair.difference if known else None,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.plan.model import Source
 from gpu_pipeline.plan_diff import Figures, Pair, PlanDiff
+from gpu_pipeline.record import Record
 from gpu_pipeline.routing_diff import OneSided, RoutingDiff
 from gpu_pipeline.routing_facts import Fact
 from gpu_pipeline.words import count, money, percent, signed_percent
@@ -18,8 +18,7 @@ _MINUS = "−"
 _NOT_KNOWN = "-"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(Record):
     """A line of a table of figures."""
 
     name: str

@@ -7,11 +7,11 @@ right at any width; heights are pixels. Nothing here knows HTML.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.plan.model import NodeLife, Run
 from gpu_pipeline.plan.summary import Plan, PoolUse
+from gpu_pipeline.record import Record
 from gpu_pipeline.reports.gantt_axis import ZOOMS_WITH_TICKS, Step, Tick, ticks_of, use_steps
 
 HEAD, USE, LANE, GAP = 34, 44, 22, 8
@@ -23,8 +23,7 @@ _EMPTY_SLOTS = 8
 _READABLE = 3.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bar:
+class Bar(Record):
     """One job; `cut` is where within the bar its timeout ends the job, None if it does not.
 
     `zoom` is the least magnification at which there is room for its name.
@@ -40,8 +39,7 @@ class Bar:
     cut: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Phase:
+class Phase(Record):
     """A time in which a node is paid for and nothing runs: `boot` or `idle`."""
 
     kind: str
@@ -53,8 +51,7 @@ class Phase:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class NodeTrack:
+class NodeTrack(Record):
     """The life of a node behind the bars of its slots, from creation to removal."""
 
     number: int
@@ -66,8 +63,7 @@ class NodeTrack:
     phases: tuple[Phase, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class PoolLanes:
+class PoolLanes(Record):
     """A pool: its GPUs over time, then its nodes. `peak` is the most GPUs there were at once."""
 
     use: PoolUse
@@ -80,8 +76,7 @@ class PoolLanes:
     bars: tuple[Bar, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Chart:
+class Chart(Record):
     """All pools of a plan on one time axis of `span` seconds; `end` is where the last job ends."""
 
     span: float

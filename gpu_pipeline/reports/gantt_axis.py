@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from gpu_pipeline.durations import format_duration
+from gpu_pipeline.record import Record
 
 # Each divides the next, so that finer ticks stand between the coarser ones.
 _STEPS = (1, 5, 15, 30, 60, 300, 900, 1800, 3600, 7200, 14400, 43200, 86400)
@@ -15,8 +15,7 @@ _MOST_TICKS = 10
 ZOOMS_WITH_TICKS = (1, 4, 16)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tick:
+class Tick(Record):
     """A line at `x` percent; `zoom` is the least magnification at which there is room for it."""
 
     x: float
@@ -24,8 +23,7 @@ class Tick:
     zoom: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Step:
+class Step(Record):
     """From `start` seconds on the value holds until the next step."""
 
     start: float

@@ -9,9 +9,9 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 
 from gpu_pipeline.plan.model import Run, Schedule
+from gpu_pipeline.record import Record
 
 LARGEST = 2000  # characters of source
 _MINUTE = 60
@@ -29,8 +29,7 @@ _WORDS = re.compile(
 _CHARACTERS = 120
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Bar:
+class _Bar(Record):
     """`short` stands in for a name that the bar has no room for."""
 
     name: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.plan.model import Run, Stuck
 from gpu_pipeline.plan.summary import Plan, PoolUse
+from gpu_pipeline.record import Record
 from gpu_pipeline.reports import plan_words as words
 from gpu_pipeline.reports.plan_tables import (
     Cell,
@@ -25,8 +25,7 @@ T = TypeVar("T")
 _NONE = Cell(text="–")
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Measure(Generic[T]):
+class _Measure(Record, Generic[T]):
     """A number that two things have; it may be unknown. Each plan may write it in its own way."""
 
     of: Callable[[T], float | None]

@@ -10,7 +10,6 @@ import base64
 import functools
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
@@ -19,6 +18,7 @@ from markupsafe import Markup
 from gpu_pipeline.console import printable
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.plan.summary import Plan
+from gpu_pipeline.record import Record
 from gpu_pipeline.reports import gantt, plan_words
 from gpu_pipeline.reports.gantt_axis import Step
 from gpu_pipeline.reports.plan_comparison import compared, cost_difference
@@ -36,8 +36,7 @@ from gpu_pipeline.words import count
 _HERE = Path(__file__).resolve().parent
 
 
-@dataclass(frozen=True, kw_only=True)
-class Headline:
+class Headline(Record):
     """One of the numbers at the top: `note` explains it, `against` compares it."""
 
     name: str
@@ -47,8 +46,7 @@ class Headline:
     warns: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class _View:
+class _View(Record):
     """One plan as it is shown; `said` has a sentence for each run."""
 
     name: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.plan.model import Figure, PlannedPool, Run, Source
 from gpu_pipeline.plan.summary import Plan, PoolUse
+from gpu_pipeline.record import Record
 from gpu_pipeline.reports import plan_words as words
 from gpu_pipeline.words import count
 
@@ -16,8 +16,7 @@ _NAMED = 4
 _MANY = 200
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cell:
+class Cell(Record):
     """`key` is what a column of numbers sorts by; `warns` marks what somebody should look at."""
 
     text: str
@@ -25,8 +24,7 @@ class Cell:
     warns: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Column:
+class Column(Record):
     """`is_number` aligns and sorts a column by the keys of its cells; `is_wide`: long texts."""
 
     text: str
@@ -34,16 +32,14 @@ class Column:
     is_wide: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(Record):
     """The first cell names the row; `anchor` is where a link to it leads."""
 
     cells: tuple[Cell, ...]
     anchor: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Table:
+class Table(Record):
     """`groups` are headers above the columns, each with the number of columns below it."""
 
     caption: str

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.plan.suggest import Goal, Step, Suggestion
 from gpu_pipeline.plan.summary import Plan
 from gpu_pipeline.plan.units import Unit, cards_unknown
+from gpu_pipeline.record import Record
 from gpu_pipeline.reports.plan import listed_section, money
 from gpu_pipeline.reports.plan_data import dumps, totals
 from gpu_pipeline.words import count, difference
 
 
-@dataclass(frozen=True, kw_only=True)
-class Proposal:
+class Proposal(Record):
     """A suggestion with the patch (a unified diff) that makes it so."""
 
     suggestion: Suggestion
     patch: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Proposals:
+class Proposals(Record):
     """All that `plan --suggest` found; `units` are what could have been moved."""
 
     now: Plan

@@ -7,10 +7,10 @@ lib/gitlab/ci/pipeline/chain/evaluate_workflow_rules.rb
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from gpu_pipeline.names import PARENT_SOURCE
+from gpu_pipeline.record import Record
 from gpu_pipeline.rules.errors import RuleSyntaxError
 from gpu_pipeline.rules.evaluator import explain_if
 from gpu_pipeline.rules.job import AllowFailure, Job, read_job
@@ -21,8 +21,7 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 _SOURCES_WITHOUT_DIFF = frozenset(("schedule", "web", "api"))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RuleRead:
+class RuleRead(Record):
     """A variable that a rule's `if` mentions, its value (None: undefined) and its definition."""
 
     name: str
@@ -30,8 +29,7 @@ class RuleRead:
     origin: Origin
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RuleResult:
+class RuleResult(Record):
     """How one rule came out. `index` counts from 0, in the flattened list.
 
     `condition` is the text of `if`, `notes` say what had to be assumed.
@@ -44,8 +42,7 @@ class RuleResult:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Decision:
+class Decision(Record):
     """What GitLab does with a job.
 
     `when` is "never" for a job that is left out. `variables` are the YAML variables of the job:
@@ -64,8 +61,7 @@ class Decision:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WorkflowDecision:
+class WorkflowDecision(Record):
     """Whether `workflow:rules` lets a pipeline run; true or false itself.
 
     `variables` are the child's, overridden by the deciding rule's: what its jobs inherit. `rule`
@@ -170,8 +166,7 @@ def _allow_failure(rule: Rule | None, job: Job) -> AllowFailure:
     return rule.allow_failure
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Match:
+class _Match(Record):
     """The rule that decides and its index, None if there is none, and how the rules came out."""
 
     rule: Rule | None

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from gpu_pipeline.record import Record
 from gpu_pipeline.rules import values
 from gpu_pipeline.rules.errors import RuleSyntaxError
 from gpu_pipeline.rules.lexer import Kind, tokenize
@@ -16,16 +16,14 @@ from gpu_pipeline.rules.parser import Binary, Constant, Node, Not, Variable, par
 from gpu_pipeline.rules.values import UnsupportedValueError, Value
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Read:
+class Read(Record):
     """A variable that an expression mentions, and its value: None when it is undefined."""
 
     name: str
     value: str | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Evaluation:
+class Evaluation(Record):
     """The result of an expression, and what it depends on.
 
     `reads` has every variable of the expression once, in order of appearance, also those in a part
@@ -82,8 +80,7 @@ def _compile(expression: str) -> _Statement:
     return statement
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Statement:
+class _Statement(Record):
     """An expression, parsed."""
 
     expression: str

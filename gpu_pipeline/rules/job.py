@@ -6,8 +6,8 @@ GitLab: lib/gitlab/ci/config/entry/{processable,job,bridge,allow_failure}.rb
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from gpu_pipeline.record import Record
 from gpu_pipeline.rules.errors import RuleError
 from gpu_pipeline.rules.rule import JOB_RULES, Rule, check_duration, read_rules
 from gpu_pipeline.rules.variables import JOB_KEYS, read_variables
@@ -18,8 +18,7 @@ _WHEN = ("on_success", "on_failure", "always", "manual", "delayed")
 _TRIGGER_WHEN = ("on_success", "on_failure", "always", "manual")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Job:
+class Job(Record):
     """A valid job; `rules` is None when it has none.
 
     `inherited` names the child's variables that it takes over, None for all of them; `policies`

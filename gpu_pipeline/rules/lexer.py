@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import enum
 import re
-from dataclasses import dataclass
 
+from gpu_pipeline.record import Record
 from gpu_pipeline.rules.errors import RuleSyntaxError
 from gpu_pipeline.rules.hints import hint_for_text
 
@@ -36,8 +36,7 @@ class Kind(enum.Enum):
     NOT = r"!"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Token:
+class Token(Record):
     """A piece of an expression and its 0-based offset there."""
 
     kind: Kind

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpu_pipeline.rules.decision import Decision, decide
 from gpu_pipeline.rules.evaluator import names_in

@@ -9,8 +9,8 @@ GitLab: lib/gitlab/ci/pipeline/expression/parser.rb
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from gpu_pipeline.record import Record
 from gpu_pipeline.rules.errors import RuleSyntaxError
 from gpu_pipeline.rules.hints import hint_for_regex
 from gpu_pipeline.rules.lexer import Kind, Token
@@ -31,32 +31,28 @@ _PRECEDENCE = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Constant:
+class Constant(Record):
     """A value that is written in the expression."""
 
     value: Value
     start: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Variable:
+class Variable(Record):
     """The value of a variable."""
 
     name: str
     start: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Not:
+class Not(Record):
     """`!operand`"""
 
     operand: Node
     start: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Binary:
+class Binary(Record):
     """`left operator right`; `position` is the operator's, `start` the leftmost of all three."""
 
     operator: Kind

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 from typing import Protocol
 
 import re2  # type: ignore[import-untyped]
+
+from gpu_pipeline.record import Record
 
 # Ruby's ^ and $ are line anchors: one line of the form /…/ in a longer text is enough.
 _SLASHED = re.compile(r"^/(.*)/([ismU]*)$", re.MULTILINE)
@@ -27,8 +28,7 @@ class _Searcher(Protocol):
     def search(self, text: bytes, /) -> object: ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Regex:
+class Regex(Record):
     """A regular expression; two are equal when their sources, flags included, are."""
 
     source: str

@@ -6,9 +6,9 @@ GitLab: lib/gitlab/ci/config/entry/rules/rule.rb, lib/gitlab/config/entry/valida
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from gpu_pipeline.durations import seconds_in
+from gpu_pipeline.record import Record
 from gpu_pipeline.rules.clause import check_changes, check_exists
 from gpu_pipeline.rules.errors import RuleError, RuleSyntaxError
 from gpu_pipeline.rules.evaluator import evaluate
@@ -18,8 +18,7 @@ _MAX_LEVELS = 10
 _WEEK = 7 * 24 * 3600
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Dialect:
+class Dialect(Record):
     """What differs between the rules of jobs and those of `workflow`."""
 
     where: str
@@ -42,8 +41,7 @@ WORKFLOW_RULES = Dialect(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rule:
+class Rule(Record):
     """A valid rule. None stands for a key that is absent (or null, which is the same)."""
 
     condition: str | None

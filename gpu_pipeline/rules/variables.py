@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from gpu_pipeline.record import Record
 from gpu_pipeline.rules.errors import RuleError
 
 ROOT_KEYS = frozenset(("value", "expand", "description", "options"))
@@ -27,8 +27,7 @@ class Origin(enum.StrEnum):
     UNDEFINED = "undefined"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Scope:
+class Scope(Record):
     """The variables that rules see. A name without an origin is undefined."""
 
     values: Mapping[str, str]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.instances import figure, job, pool
 from gpu_pipeline.plan.bound import Limit, lower_bound

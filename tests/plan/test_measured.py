@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from gpu_pipeline.durations_file import Durations, MeasuredJob, durations_text, read_durations
 from gpu_pipeline.errors import FileError

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.instances import figure, job, pool
 from gpu_pipeline.plan.model import PlannedJob, PlannedPool, Reason, Run, Schedule, Workload

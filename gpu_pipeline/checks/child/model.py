@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.ci_file import CiFile, Tree
 from gpu_pipeline.ci_jobs import CiJob, Fault
+from gpu_pipeline.record import Record
 
 
-@dataclass(frozen=True, kw_only=True)
-class Problem:
+class Problem(Record):
     """A fault of one value, before it is known whose value that is.
 
     Jobs share what they inherit, so a value is looked at once and its problems are then reported
@@ -33,8 +33,7 @@ KeyCheck = Callable[[Tree, str], Iterator[Problem]]
 """Checks the value of one key; the text is what to call it: `retry`, or `default.retry`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Child:
+class Child(Record, dict=True):
     """A parsed child file.
 
     `stages` are in order and include GitLab's own two; None when they cannot be read.
@@ -113,4 +112,4 @@ class Findings:
             return found
         more = " more" if found.place.job else ""
         tail = f" ({others}{more} {'job has' if others == 1 else 'jobs have'} it too)"
-        return dataclasses.replace(found, message=found.message + tail)
+        return replace(found, message=found.message + tail)

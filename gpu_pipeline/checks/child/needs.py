@@ -7,7 +7,6 @@ GitLab: lib/gitlab/ci/config/entry/need.rb, lib/gitlab/ci/yaml_processor.rb
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from gpu_pipeline.checks.child.model import Child, Findings, Problem
@@ -25,6 +24,7 @@ from gpu_pipeline.checks.child.shapes import (
 )
 from gpu_pipeline.ci_file import Tree
 from gpu_pipeline.ci_jobs import CiJob, raw_jobs
+from gpu_pipeline.record import Record
 
 MAX_NEEDS = 50
 _JOB_KEYS = ("job", "artifacts", "optional", "parallel")
@@ -32,8 +32,7 @@ _PROJECT_KEYS = ("job", "artifacts", "optional", "parallel", "project", "ref")
 _PIPELINE_KEYS = ("job", "artifacts", "pipeline")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Need:
+class Need(Record):
     """A job of the same pipeline that another one needs, and where that stands."""
 
     name: str

@@ -8,11 +8,11 @@ from __future__ import annotations
 import functools
 import math
 import re
-from dataclasses import dataclass
 
 import yaml
 
 from gpu_pipeline.ci_file import Tree
+from gpu_pipeline.record import Record
 
 _WORD = re.compile(r"[^\d.:-]?(?:[^\W\d]|[\s!@#$%^&*(){}<>|/\\~;=])+")
 _TIME = re.compile(
@@ -33,15 +33,13 @@ _TRUE, _FALSE = {"yes", "true", "on"}, {"no", "false", "off"}
 _RESOLVER = yaml.resolver.Resolver()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Symbol:
+class Symbol(Record):
     """A Ruby symbol: `:name` has lost its colon."""
 
     name: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Refused:
+class Refused(Record):
     """A value that Ruby does not load, such as a Date or Time: GitLab refuses the whole file."""
 
     kind: str

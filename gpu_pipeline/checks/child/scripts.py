@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gpu_pipeline.checks.child.model import Problem
 from gpu_pipeline.checks.child.shapes import is_mapping, is_null, shown, text_in
 from gpu_pipeline.ci_file import Tree
+from gpu_pipeline.record import Record
 
 SCRIPT_KEYS = ("before_script", "script", "after_script")
 _MAX_LEVELS = 10
@@ -34,8 +34,7 @@ _HARMLESS = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Command:
+class Command(Record):
     """One item of a script that is a text; `key` is such as `script[2]`."""
 
     text: str

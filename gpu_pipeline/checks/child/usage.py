@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from gpu_pipeline.checks.child.model import Child, Findings, Problem
 from gpu_pipeline.checks.child.scripts import commands_in
@@ -14,6 +13,7 @@ from gpu_pipeline.checks.child.shell_words import is_open_ended, names_in, set_i
 from gpu_pipeline.ci_file import Tree
 from gpu_pipeline.ci_jobs import CiJob, resolved_at
 from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.record import Record
 from gpu_pipeline.rules import RuleError, explain_if
 
 # Set by GitLab, the runner, the driver or the shell.
@@ -31,8 +31,7 @@ _SHELL = set(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Use:
+class _Use(Record):
     """A variable that is used, and where."""
 
     name: str
@@ -40,8 +39,7 @@ class _Use:
     key: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Script:
+class _Script(Record):
     """What a script uses and sets; `open_ended` when it reads definitions from elsewhere."""
 
     uses: tuple[_Use, ...]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from gitlab.v4.objects import Project
@@ -13,6 +12,7 @@ from gpu_pipeline.ci_file import CiFile
 from gpu_pipeline.errors import RefusedError
 from gpu_pipeline.gitlab.connection import Connection
 from gpu_pipeline.loading import LoadedRouting
+from gpu_pipeline.record import Record
 
 T = TypeVar("T")
 
@@ -25,8 +25,7 @@ class Level(enum.StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
+class Line(Record):
     """What was found about a subject, and how to mend it."""
 
     level: Level
@@ -35,15 +34,13 @@ class Line:
     fix: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Unread(Line):
+class Unread(Line, kw_only=True):
     """A warning about what may not be read; `status` is what GitLab answered."""
 
     status: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Case:
+class Case(Record):
     """What all check-ups look at; `protected` is whether the branch is, None when unknown."""
 
     connection: Connection
