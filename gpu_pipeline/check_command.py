@@ -21,7 +21,7 @@ from gpu_pipeline.ci_file import CiFile, parse_ci_file
 from gpu_pipeline.cluster_command import runner_findings
 from gpu_pipeline.contexts import parent_contexts
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
-from gpu_pipeline.files import display, read_bytes, resolved, write_atomically
+from gpu_pipeline.files import display, read_text, resolved, write_atomically
 from gpu_pipeline.loading import Loaded, load, note, refuse_input
 from gpu_pipeline.outcomes import outcome_of
 from gpu_pipeline.reports import findings as reports
@@ -29,7 +29,8 @@ from gpu_pipeline.results import deliver, output_of
 from gpu_pipeline.yaml_text import YamlError
 
 _OUTPUT = "child-pipeline.yml"
-# What is said of the routing: RUL105 of a variable whose value matters, and PIP157 of every one.
+# What is said elsewhere: RUL105 tells of a variable whose value matters what PIP157 tells of every
+# one, and RUN123 is found in the routing, at the line to change.
 _SAID_OF_ROUTING = ("PIP157", "RUN123")
 
 
@@ -40,9 +41,13 @@ def run_check(options: argparse.Namespace, environment: Mapping[str, str]) -> in
     the routing, its child in every kind of parent pipeline, the parent and the nodes are.
     """
     inputs = [options.child, options.parent or options.default_parent, options.runner]
-    for output in (output_of(options), options.codequality):
-        if output:
-            refuse_input(output, options, *(path for path in inputs if path))
+    _refuse_what_has_no_effect(options)
+    output, report = output_of(options), options.codequality
+    for path, option in ((output, "-o"), (report, "--codequality")):
+        if path:
+            refuse_input(path, options, *filter(None, inputs), option=option)
+    if output and report and resolved(output) == resolved(report):
+        raise UsageError("-o and --codequality name the same file; each needs its own")
     loaded = load(options, environment)
     if options.child is None:
         found = _routing_findings(loaded, options)
@@ -58,13 +63,23 @@ def run_check(options: argparse.Namespace, environment: Mapping[str, str]) -> in
         locate=loaded.routed.lines.origin,
         looked_for=_looked_for(options),
     )
-    if options.codequality:
-        write_atomically(options.codequality, reports.codequality(left) + "\n")
+    if report:
+        write_atomically(report, reports.codequality(left) + "\n", "--codequality")
     deliver(reports.findings(left, options.format), options)
     if accepted:
         note(options, f"accepted by {display(options.routing)}: {reports.codes(accepted)}")
     failing = {Severity.ERROR, *([Severity.WARNING] if options.fail_on == "warning" else [])}
     return EXIT_DIFFERS if any(each.severity in failing for each in left) else EXIT_OK
+
+
+def _refuse_what_has_no_effect(options: argparse.Namespace) -> None:
+    """Raise UsageError for options that say something which this run does not look at."""
+    parent = {"--source": options.source, "--branch": options.branch, "--var": options.variables}
+    given = [option for option, value in parent.items() if value]
+    if given and options.child is None:
+        raise UsageError(
+            f"{given[0]}: goes with CHILD; without one, every kind of parent pipeline is checked"
+        )
 
 
 def _looked_for(options: argparse.Namespace) -> tuple[str, ...]:
@@ -103,7 +118,7 @@ def _routing_findings(loaded: Loaded, options: argparse.Namespace) -> list[Findi
 def _child_findings(loaded: Loaded, options: argparse.Namespace) -> list[Finding]:
     """Findings about a child file, also one that was written by hand."""
     capture = loaded.pipeline.capture or ()
-    text, name = _text(options.child, "CHILD"), display(options.child)
+    text, name = read_text(options.child, "CHILD"), display(options.child)
     found = check_child(text, name, given=capture)
     try:
         file = parse_ci_file(text, name)
@@ -139,14 +154,8 @@ def _parent_findings(loaded: Loaded, path: Path) -> list[Finding]:
 def _parsed(path: Path, option: str) -> CiFile:
     """A CI file. Raises UsageError for one that is not YAML."""
     try:
-        return parse_ci_file(_text(path, option), display(path))
+        return parse_ci_file(read_text(path, option), display(path))
     except YamlError as error:
-        raise UsageError(f"{display(path)}:{error.line}: {error}") from None
-
-
-def _text(path: Path, option: str) -> str:
-    """The text of a file. Raises UsageError for one that is not UTF-8."""
-    try:
-        return read_bytes(path, option).decode("utf-8")
-    except UnicodeDecodeError:
-        raise UsageError(f"{display(path)}: is not UTF-8") from None
+        raise UsageError(
+            f"{display(path)}:{error.line}: {error}; {option} names another file"
+        ) from None

@@ -7,7 +7,6 @@ second family on the same template `.BASE/FAMILY`. A job states only what differ
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
@@ -242,18 +241,3 @@ def _child_job(job: Job, base: HiddenBase, resource_group: str | None) -> ChildJ
             if base.settings.get(key) != value
         },
     )
-
-
-def unset_variables(child: Child) -> list[str]:
-    """Variables in image names that are empty: neither GitLab nor the child itself sets them."""
-    bases = {base.name: base.settings for base in child.bases}
-    unset = set()
-    for job in child.jobs:
-        base = bases[job.extends]
-        own = base.get("variables")
-        known = {**child.variables, **(own if isinstance(own, Mapping) else {}), **job.variables}
-        image = str(job.overrides.get("image", base.get("image", "")))
-        for name in re.findall(r"\$\{?(\w+)", image):
-            if not known.get(name) and not name.startswith("CI_"):
-                unset.add(name)
-    return sorted(unset)

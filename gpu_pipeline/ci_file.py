@@ -18,9 +18,8 @@ from gpu_pipeline.yaml_text import YamlError
 _MAX_NODES, _MAX_LEVELS = 200_000, 200
 _MAX_DIGITS, _MAX_BITS = 4_000, 14_000
 _TEXT = "tag:yaml.org,2002:str"
-_MERGE = "tag:yaml.org,2002:merge"
 # What a bare `<<` or `=` is to PyYAML; as a value Ruby's parser takes either for a text.
-_TEXT_TO_RUBY = (_MERGE, "tag:yaml.org,2002:value")
+_TEXT_TO_RUBY = ("tag:yaml.org,2002:merge", "tag:yaml.org,2002:value")
 
 
 class Reference(Record):
@@ -77,11 +76,12 @@ class Tree(Record):
         return self.value
 
 
-class Duplicate(Record):
-    """A key that stands twice in one mapping; GitLab takes the last one without a word."""
+class KeyPlace(Record):
+    """A key of a mapping and its line; `is_replaced` if a `<<` below it brings the key along."""
 
     key: str
     line: int
+    is_replaced: bool = False
 
 
 class CiFile(Record):
@@ -89,8 +89,8 @@ class CiFile(Record):
 
     name: str
     root: Tree
-    duplicates: tuple[Duplicate, ...]
-    odd_keys: tuple[Duplicate, ...]
+    duplicates: tuple[KeyPlace, ...]
+    odd_keys: tuple[KeyPlace, ...]
 
 
 def parse_ci_file(text: str, name: str) -> CiFile:
@@ -136,8 +136,8 @@ class _Builder:
         self._open: set[int] = set()
         self._count = 0
         self._built: set[int] = set()
-        self.duplicates: list[Duplicate] = []
-        self.odd_keys: list[Duplicate] = []
+        self.duplicates: list[KeyPlace] = []
+        self.odd_keys: list[KeyPlace] = []
 
     def tree(self, node: yaml.Node, line: int) -> Tree:
         self._count += 1
@@ -192,30 +192,43 @@ class _Builder:
         return Reference(path=tuple(str(item.value) for item in node.value))
 
     def _mapping(self, node: yaml.MappingNode) -> dict[str, Tree]:
-        merged: dict[str, Tree] = {}
-        own: dict[str, Tree] = {}
+        """The entries as Psych gives them: `<<` replaces what stands before it (revive_hash)."""
+        found: dict[str, Tree] = {}
+        own: set[str] = set()
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
-            if key_node.tag == _MERGE:
-                merged = {**self._merged(value_node), **merged}
-                continue
             if not isinstance(key_node, yaml.ScalarNode):
                 raise YamlError("a key is a list or mapping", line)
             key = str(key_node.value)
+            merged = self._merged(key_node, value_node) if key == "<<" else None
+            if merged is not None:
+                self.duplicates += [
+                    KeyPlace(key=each, line=found[each].line, is_replaced=True)
+                    for each in own
+                    if each in merged
+                ]
+                own -= merged.keys()
+                found |= merged
+                continue
             if not isinstance(self._constructed(key_node), str):
-                self.odd_keys.append(Duplicate(key=key, line=line))
+                self.odd_keys.append(KeyPlace(key=key, line=line))
             if key in own:
-                self.duplicates.append(Duplicate(key=key, line=line))
-            own[key] = self.tree(value_node, line)
-        return {**merged, **own}
+                self.duplicates.append(KeyPlace(key=key, line=line))
+            own.add(key)
+            found[key] = self.tree(value_node, line)
+        return found
 
-    def _merged(self, node: yaml.Node) -> dict[str, Tree]:
-        """What `<<` brings in: a mapping, or several of which the first wins."""
-        sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
+    def _merged(self, key: yaml.Node, node: yaml.Node) -> dict[str, Tree] | None:
+        """What `<<` brings in: a mapping, or several of which the first wins.
+
+        None for any other value, an alias of a list among them: to Psych `<<` is then a key.
+        """
+        is_alias = node.start_mark.index < key.start_mark.index
+        sources = node.value if isinstance(node, yaml.SequenceNode) and not is_alias else [node]
+        if not all(isinstance(source, yaml.MappingNode) for source in sources):
+            return None
         merged: dict[str, Tree] = {}
         for source in reversed(sources):
-            tree = self.tree(source, source.start_mark.line + 1)
-            if not isinstance(tree.value, dict):
-                raise YamlError("<< takes a mapping", tree.line)
-            merged |= tree.value
+            entries = self.tree(source, source.start_mark.line + 1).value
+            merged |= entries if isinstance(entries, dict) else {}
         return merged

@@ -23,7 +23,7 @@ DEFAULTABLE = set(
     services tags timeout
     """.split()
 )
-MAX_EXTENDS_DEPTH = 10
+MAX_EXTENDS_DEPTH = 11
 MAX_REFERENCE_DEPTH = 10
 
 
@@ -115,22 +115,23 @@ def rules_in(tree: Tree | None) -> list[Tree]:
 class _Resolver:
     def __init__(self, file: CiFile) -> None:
         self._file = file
-        self._extended: dict[str, Tree] = {}
+        self._extended: dict[str, tuple[Tree, int]] = {}
         self._referring: dict[int, tuple[Tree, bool]] = {}
 
     def job(self, name: str) -> Tree:
-        extended = self._extend(name, ())
+        extended, _ = self._extend(name, ())
         entries = {key: self.dereferenced(tree, key, 0) for key, tree in extended.items()}
         return Tree(value={**self._defaults(entries), **entries}, line=extended.line)
 
-    def _extend(self, name: str, chain: tuple[str, ...]) -> Tree:
+    def _extend(self, name: str, chain: tuple[str, ...]) -> tuple[Tree, int]:
+        """An entry with what it extends worked in, and over how many levels that reaches."""
         if name in self._extended:
             return self._extended[name]
         own = self._file.root.get(name)
         if own is None or not isinstance(own.value, dict):
             raise KeyError(name)
         bases = own.value.get("extends")
-        merged = Tree(value={}, line=own.line)
+        merged, levels = Tree(value={}, line=own.line), 0
         for base, line in _names(bases):
             if base in (*chain, name):
                 circle = " → ".join((*chain, name, base))
@@ -141,13 +142,17 @@ class _Resolver:
             if parent is None or not isinstance(parent.value, dict):
                 message = f'unknown key "{base}" in extends'
                 raise _FaultError("extends", line, message, missing=True)
-            merged = _deep_merge(merged, self._extend(base, (*chain, name)))
+            below, deeper = self._extend(base, (*chain, name))
+            levels = max(levels, deeper + 1)
+            if len(chain) + levels > MAX_EXTENDS_DEPTH:
+                raise _FaultError("extends", line, "nesting too deep")
+            merged = _deep_merge(merged, below)
         merged = _deep_merge(merged, own)
         if isinstance(merged.value, dict):
             entries = {key: tree for key, tree in merged.items() if key != "extends"}
             merged = Tree(value=entries, line=own.line)
-        self._extended[name] = merged
-        return merged
+        self._extended[name] = merged, levels
+        return self._extended[name]
 
     def dereferenced(self, tree: Tree, key: str, depth: int) -> Tree:
         """`tree` with every !reference replaced; one inside a list becomes a list in it."""
@@ -184,7 +189,7 @@ class _Resolver:
         name, *rest = reference.path
         start = self._file.root.get(name)
         if start is not None and name not in KEYWORDS and isinstance(start.value, dict):
-            start = self._extend(name, ())
+            start, _ = self._extend(name, ())
         target = start.get(*rest) if start is not None else None
         if target is None:
             raise _FaultError(key, line, f"{shown} could not be found", missing=True)

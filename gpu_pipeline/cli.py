@@ -184,10 +184,9 @@ def _add_arguments(command: str, parser: Parser) -> None:
     """The arguments of one command."""
     if command in ("render", "preview", "check", "plan", "explain"):
         add_input_arguments(parser, root=ROOT)
+    if command in ("render", "preview", "check", "plan"):
         add_context_arguments(parser)
-        parser.set_defaults(globs=None)
-        if command != "explain":
-            add_job(parser)
+        add_job(parser)
     if command == "cluster":
         from gpu_pipeline.cluster_options import add_cluster_arguments
 

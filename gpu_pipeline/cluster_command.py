@@ -11,7 +11,7 @@ from gpu_pipeline.checks.runner import check_runner, runners_of
 from gpu_pipeline.checks.runner_permissions import check_unread
 from gpu_pipeline.cluster.fit import pool_fits
 from gpu_pipeline.cluster.runner_config import Runner, RunnerFile
-from gpu_pipeline.cluster.runner_file import load_runner_file
+from gpu_pipeline.cluster.runner_file import runner_file_of
 from gpu_pipeline.cluster.runner_settings import runner_helm, runner_toml
 from gpu_pipeline.cluster.sharing import sharing_config
 from gpu_pipeline.cluster_options import split_tags
@@ -48,7 +48,7 @@ def runner_findings(routed: LoadedRouting, options: argparse.Namespace) -> list[
     `options` are those of `common_options.add_runner_arguments`. Raises UsageError and
     RunnerConfigError.
     """
-    file = load_runner_file(options.runner) if options.runner else None
+    file = runner_file_of(options)
     runners = _runners(routed, file, options)
     found = check_fit(
         routed.jobs, locate=routed.lines.origin, runner_of=lambda job: runners.get(job.name)
@@ -82,7 +82,7 @@ def _runners(
 
 
 def _fit(routed: LoadedRouting, options: argparse.Namespace) -> str:
-    file = load_runner_file(options.runner) if options.runner else None
+    file = runner_file_of(options)
     runners = _runners(routed, file, options)
     return fit_table(pool_fits(routed.jobs, lambda job: runners.get(job.name)), options.format)
 

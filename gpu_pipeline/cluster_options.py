@@ -31,7 +31,7 @@ def add_cluster_arguments(parser: Parser, *, root: Path) -> None:
             )  # fmt: skip
             topic.add_argument("--tags", metavar="A,B", help="only the runner with these tags")
         if name == "fit":
-            add_runner_arguments(topic)
+            add_runner_arguments(topic, timeout=False)
             add_format(topic, "json", "markdown")
         add_output(topic)
         add_quiet(topic)

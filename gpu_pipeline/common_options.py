@@ -40,8 +40,8 @@ def add_job(parser: argparse.ArgumentParser, *, also: str = ", and those they ne
     )  # fmt: skip
 
 
-def add_runner_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that name a runner's configuration."""
+def add_runner_arguments(parser: argparse.ArgumentParser, *, timeout: bool = True) -> None:
+    """The options that name a runner's configuration; its longest `timeout` if that matters."""
     parser.add_argument(
         "--runner", metavar="FILE", type=Path,
         help="the runner's config.toml, or the values.yaml of its Helm chart",
@@ -50,11 +50,11 @@ def add_runner_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runner-tags", metavar="A,B", help="its tags, which a config.toml does not hold"
     )
-    parser.add_argument(
-        "--runner-max-timeout",
-        metavar="TIME",
-        help="its maximum job timeout on the server: 12h, or in seconds",
-    )
+    if timeout:
+        parser.add_argument(
+            "--runner-max-timeout", metavar="TIME",
+            help="its maximum job timeout on the server: 12h, or in seconds",
+        )  # fmt: skip
 
 
 def add_parent(parser: argparse.ArgumentParser, *, default: Path | None) -> None:

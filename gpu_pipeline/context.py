@@ -107,7 +107,10 @@ def context_from(
     if source is None:
         source = environment.get("CI_PIPELINE_SOURCE", "web")
         if not re.fullmatch(r"[a-z][a-z_]*", source):
-            raise UsageError(f"CI_PIPELINE_SOURCE is {source!r}, which is no pipeline source")
+            raise UsageError(
+                f'CI_PIPELINE_SOURCE is "{source}", which is no pipeline source; --source says '
+                "which parent is meant"
+            )
     elif source not in SOURCES:
         raise UsageError(f'--source: unknown source "{source}"{did_you_mean(source, SOURCES)}')
     for name in overrides:

@@ -34,7 +34,9 @@ def parse_duration(text: str) -> int:
     Stricter than GitLab, which takes a bare "90" for seconds, a thing nobody means. Raises
     DurationError.
     """
-    seconds = seconds_in(text) if _WITH_UNITS.fullmatch(text) else None
+    words = re.findall("[a-z]+", text)
+    has_units = _WITH_UNITS.fullmatch(text) and all(word in UNITS for word in words)
+    seconds = seconds_in(text) if has_units else None
     if seconds is None:
         raise DurationError(f'"{text}" is not a duration; write for example "12h" or "1h 30m"')
     return int(seconds)
@@ -82,7 +84,7 @@ def _without_colons(text: str) -> str:
 
 def format_duration(seconds: float) -> str:
     """Hours and minutes, as short as they can be said: "12h", "2h 27m", "45s"."""
-    if seconds < 60:
+    if round(seconds) < 60:
         return f"{round(seconds)}s"
     hours, minutes = divmod(round(seconds / 60), 60)
     return " ".join(f"{n}{unit}" for n, unit in ((hours, "h"), (minutes, "m")) if n)

@@ -37,6 +37,14 @@ def read_bytes(path: Path, option: str) -> bytes:
     return content
 
 
+def read_text(path: Path, option: str) -> str:
+    """The text of an input file. Raises UsageError that names the option to correct."""
+    try:
+        return read_bytes(path, option).decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{display(path)}: is not UTF-8; {option} names another file") from None
+
+
 def files_below(folder: Path) -> Iterator[Path]:
     """All ordinary files below a folder, linked folders included, hidden ones left out; sorted.
 
@@ -44,7 +52,7 @@ def files_below(folder: Path) -> Iterator[Path]:
     """
 
     def refuse(error: OSError) -> None:
-        raise UsageError(f"{error.filename}: cannot be read ({error.strerror})")
+        raise UsageError(f"{display(Path(error.filename))}: cannot be read ({error.strerror})")
 
     seen: set[Path] = set()
     for root, folders, names in os.walk(folder, followlinks=True, onerror=refuse):
@@ -60,18 +68,20 @@ def files_below(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str, option: str = "-o") -> None:
     """Replace the file at `path` by `text` in UTF-8 in one step, following a symbolic link.
 
     The text goes to a temporary file in the same folder first, which is then renamed. Raises
-    OutputError when that fails, or when `path` is a folder or a device; the old file stays.
+    OutputError when that fails, or when `path`, which `option` named, is a folder or a device; the
+    old file stays.
     """
     target = resolved(path)
     temporary = None
     try:
         if target.exists() and not target.is_file():
-            raise OutputError(f"{display(path)}: is not a regular file; `-o -` writes to stdout")
-        descriptor, temporary = tempfile.mkstemp(prefix=".child-", dir=target.parent)
+            instead = "`-o -` writes to stdout" if option == "-o" else f"{option} names another"
+            raise OutputError(f"{display(path)}: is not a regular file; {instead}")
+        descriptor, temporary = tempfile.mkstemp(prefix=".gpu-pipeline-", dir=target.parent)
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(text.encode("utf-8"))
             stream.flush()

@@ -119,14 +119,19 @@ def select(
     )
 
 
-def refuse_input(output: Path, options: argparse.Namespace, *others: Path) -> None:
-    """Raise UsageError if writing `output` would overwrite routing, templates or `others`."""
+def refuse_input(
+    output: Path, options: argparse.Namespace, *others: Path, option: str = "-o"
+) -> None:
+    """Raise UsageError if writing `output` would overwrite routing, templates or `others`.
+
+    `option` is the one that named `output`.
+    """
     target, templates = resolved(output), resolved(options.templates)
     inputs = {resolved(path) for path in (options.routing, *others)}
     if templates.is_dir():
         inputs |= {resolved(path) for path in files_below(templates)}
     if target in inputs or target.is_relative_to(templates):
-        raise UsageError(f"-o {output}: this is an input; choose another file")
+        raise UsageError(f"{option} {output}: this is an input; choose another file")
 
 
 def _globs(options: argparse.Namespace, environment: Mapping[str, str]) -> list[str]:

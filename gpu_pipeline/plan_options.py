@@ -32,6 +32,6 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     mode.add_argument(
         "--measured", action="store_true", help="compare the plan with what --durations measured"
     )
-    add_runner_arguments(parser)
+    add_runner_arguments(parser, timeout=False)
     add_format(parser, "json", "markdown", "html")
     add_output(parser)

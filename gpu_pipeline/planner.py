@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpu_pipeline.checks.runner import runners_of
-from gpu_pipeline.cluster.runner_file import load_runner_file
+from gpu_pipeline.cluster.runner_file import runner_file_of
 from gpu_pipeline.cluster_options import split_tags
 from gpu_pipeline.durations import parse_duration
 from gpu_pipeline.durations_file import Durations, read_durations
@@ -38,7 +38,7 @@ class Planner:
     def __init__(self, options: argparse.Namespace, environment: Mapping[str, str]) -> None:
         self._options = options
         self._environment = environment
-        self._runner = load_runner_file(options.runner) if options.runner else None
+        self._runner = runner_file_of(options)
         self.durations: Durations | None = None
         self._measured: dict[tuple[str, str], Figure] = {}
         self.loaded = self.select(load_routing(options.routing, options.templates))

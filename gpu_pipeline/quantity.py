@@ -63,7 +63,7 @@ def _hint(text: str) -> str:
     bare = text.strip()
     if bare != text or " " in bare or "," in bare:
         return '; write it without blanks or commas, for example "1500m" or "16Gi"'
-    match = re.fullmatch(r"([0-9.]+)([A-Za-z]+)", bare)
+    match = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)([A-Za-z]+)", bare)
     if match is None:
         return '; write for example "1500m" for CPU or "16Gi" for memory'
     number, unit = match.groups()
@@ -78,5 +78,4 @@ _MISSPELT = {
     **{f"{letter.lower()}i": f"{letter}i" for letter in "KMGTPE"},
     **{f"{letter.lower()}b": f"{letter}i" for letter in "KMGTPE"},
     **{letter.lower(): letter for letter in "GTPE"},
-    "k": "k",
 }

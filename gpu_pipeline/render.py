@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,15 +86,25 @@ def _refuse_dropped_text(trees: Mapping[str, nodes.Template], folder: str) -> No
         extends = next((node for node in tree.body if isinstance(node, nodes.Extends)), None)
         if extends is None:
             continue
-        for node in tree.body:
-            if isinstance(node, nodes.Output) and not _is_blank(node):
-                raise TemplateError(
-                    f"{folder}/{name}:{_first_text_line(node)}: this stands outside a "
-                    "block, so it would be dropped; put it into a block such as script or extra"
-                )
+        for node in _outside_blocks(tree):
+            raise TemplateError(
+                f"{folder}/{name}:{_first_text_line(node)}: this stands outside a "
+                "block, so it would be dropped; put it into a block such as script or extra"
+            )
         parent = extends.template.value if isinstance(extends.template, nodes.Const) else None
         if isinstance(parent, str) and parent in trees:
             _check_blocks(tree, trees[parent], f"{folder}/{name}", parent)
+
+
+def _outside_blocks(node: nodes.Node) -> Iterator[nodes.Output | nodes.Include]:
+    """What would write something outside every block, in loops and conditions too."""
+    for below in node.iter_child_nodes():
+        if isinstance(below, nodes.Include) or (
+            isinstance(below, nodes.Output) and not _is_blank(below)
+        ):
+            yield below
+        elif not isinstance(below, nodes.Block | nodes.Macro | nodes.AssignBlock):
+            yield from _outside_blocks(below)
 
 
 def _check_blocks(
@@ -114,8 +124,8 @@ def _is_blank(output: nodes.Output) -> bool:
     return all(isinstance(n, nodes.TemplateData) and not n.data.strip() for n in output.nodes)
 
 
-def _first_text_line(output: nodes.Output) -> int:
-    first = output.nodes[0]
+def _first_text_line(node: nodes.Output | nodes.Include) -> int:
+    first = node.nodes[0] if isinstance(node, nodes.Output) else node
     if isinstance(first, nodes.TemplateData):
         blank = len(first.data) - len(first.data.lstrip())
         return first.lineno + first.data[:blank].count("\n")

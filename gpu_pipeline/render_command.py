@@ -6,14 +6,14 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
+from gpu_pipeline.checks.child.shell_words import names_in
 from gpu_pipeline.checks.rendering import check_before_writing, check_captured
-from gpu_pipeline.child import Child, nothing_to_run, unset_variables
+from gpu_pipeline.child import Child, nothing_to_run
 from gpu_pipeline.console import say, show, write_result
 from gpu_pipeline.context import Context
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, NothingToRunError, UsageError
 from gpu_pipeline.files import display, read_bytes, resolved, write_atomically
 from gpu_pipeline.loading import Loaded, load, note, refuse_input
-from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.outcomes import Outcome, outcome_of
 from gpu_pipeline.render import render
 from gpu_pipeline.words import count
@@ -60,12 +60,11 @@ def _child_to_render(
 ) -> Child:
     """The child, or what --when-empty says when no job is left; warnings go to stderr."""
     if not outcome.is_empty:
-        for name in unset_variables(child):
-            known = did_you_mean(name, child.capture) if name not in child.capture else ""
+        for name in _unset_in_images(child):
             note(
                 options,
-                f"warning: the image uses ${{{name}}}, which is not set here{known}; unless the "
-                "project sets it, jobs cannot pull their image",
+                f"warning: the image uses ${{{name}}}, which is not set here; unless the project "
+                "sets it, jobs cannot pull their image",
             )
         return child
     from gpu_pipeline.reports import rules as rule_reports
@@ -77,6 +76,19 @@ def _child_to_render(
         raise NothingToRunError(reason)
     note(options, f"note: {reason}")
     return nothing_to_run(child, loaded.pipeline, reason)
+
+
+def _unset_in_images(child: Child) -> list[str]:
+    """Captured variables in image names that are empty; a finding tells of those not captured."""
+    bases = {base.name: base.settings for base in child.bases}
+    unset = set()
+    for job in child.jobs:
+        base = bases[job.extends]
+        own = base.get("variables")
+        known = {**child.variables, **(own if isinstance(own, Mapping) else {}), **job.variables}
+        image = str(job.overrides.get("image", base.get("image", "")))
+        unset |= {name for name in names_in(image) if name in child.capture and not known.get(name)}
+    return sorted(unset)
 
 
 def _compare(options: argparse.Namespace, path: Path | None, text: str, context: Context) -> int:

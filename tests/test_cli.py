@@ -230,6 +230,42 @@ def test_a_disabled_job_is_no_typo(run: Callable[..., Result], edit: Callable[..
     assert re.search(r'job "hyperopt-kan" is disabled: \S*routing.toml:\d+', result.err)
 
 
+def test_a_model_that_is_left_out_of_a_shared_job_disables_no_job(
+    run: Callable[..., Result], edit: Callable[..., Path]
+) -> None:
+    off = "[models.{}.tasks.train-validate]\nenabled = false\n"
+    some = edit(("[models.dqn]", f"{off.format('dqn')}[models.dqn]"))
+    result = run("explain", "train-validate-dqn", "--routing", some)
+    assert result.code == 2
+    assert 'no job "train-validate-dqn"' in result.err
+    assert "`preview` lists all jobs" in result.err
+    both = edit(("[models.dqn]", f"{off.format('dqn')}{off.format('ppo')}[models.dqn]"))
+    result = run("explain", "train-validate-rl", "--routing", both)
+    assert 'job "train-validate-rl" is disabled' in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "--source", "push"], "--source: goes with CHILD"),
+        (["check", "--var", "REGISTRY=r"], "--var: goes with CHILD"),
+        (["check", "--runner-name", "n"], "--runner-name: goes with --runner"),
+        (["check", "--runner-max-timeout", "1h"], "--runner-max-timeout: goes with --runner"),
+        (["plan", "--runner-tags", "a"], "--runner-tags: goes with --runner"),
+        (["cluster", "fit", "--runner-name", "n"], "--runner-name: goes with --runner"),
+        (["cluster", "fit", "--runner-max-timeout", "1h"], "--runner-max-timeout"),
+        (["explain", "hyperopt-dqn", "--branch", "main"], "--branch"),
+    ],
+)
+def test_an_option_without_effect_is_refused(
+    arguments: list[str], message: str, run: Callable[..., Result]
+) -> None:
+    result = run(*arguments)
+    assert result.code == 2
+    assert message in result.err
+    assert result.out == ""
+
+
 def test_a_reader_that_stops_early_is_no_error(tmp_path: Path) -> None:
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; '{sys.executable}' '{SCRIPT}' -o - --quiet | head -1"],

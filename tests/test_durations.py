@@ -24,7 +24,15 @@ def test_anything_else_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(45, "45s"), (60, "1m"), (3600, "1h"), (8800, "2h 27m"), (59.6, "60s"), (360_000, "100h")],
+    [
+        (45, "45s"),
+        (60, "1m"),
+        (3600, "1h"),
+        (8800, "2h 27m"),
+        (59.6, "1m"),
+        (59.4, "59s"),
+        (360_000, "100h"),
+    ],
 )
 def test_a_duration_is_shown_briefly(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text

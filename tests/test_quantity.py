@@ -26,6 +26,7 @@ def test_value_is_that_of_kubernetes(case: dict) -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
+        ("1.2.3Gi", "write for example"),
         ("16GB", 'did you mean "16Gi"?'),
         ("16GiB", 'did you mean "16Gi"?'),
         ("100K", 'did you mean "100k" or "100Ki"?'),

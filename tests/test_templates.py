@@ -49,6 +49,10 @@ MISTAKES = [
     (BASE, "{{ command | quoted }}", '"hi"', None, "must hold each command of {{ base.guard }}"),
     (TRAIN, "job.models", "job.models[:1]", None, "script never names ppo; loop over job.models"),
     (TASK, "{% block script %}", "  cache: x\n{% block script %}", 3, "would be dropped"),
+    (TASK, "{% block script %}", "{% for _ in '1' %}\n  cache: x\n{% endfor %}\n{% block script %}",
+     4, "would be dropped"),
+    (TASK, "{% block script %}", "{% if job %}{% include 'x' %}{% endif %}\n{% block script %}", 3,
+     "would be dropped"),
     (TASK, "{{ job.epochs }}", "{{ child.notice }}", 5, "not set (None)"),
     (SHARED, "{{ job.name | name }}:", "fixed:", None, "stands here twice"),
 ]  # fmt: skip

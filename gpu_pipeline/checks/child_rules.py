@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from gpu_pipeline.checks.child.needs import needs_in
 from gpu_pipeline.checks.child.parallel import expanded_names
+from gpu_pipeline.checks.child.variables import variable_text
 from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.checks.needs import Need, check_decided_needs
 from gpu_pipeline.checks.rules import RulesToCheck, check_rules, check_values
@@ -152,6 +153,5 @@ def _texts(tree: Tree | None) -> dict[str, str]:
     """The values of a `variables` block as texts."""
     found = {}
     for name, item in tree.items() if tree else ():
-        value = item.get("value") or item
-        found[name] = "" if value.value is None else str(value.value)
+        found[name] = variable_text(name, item) or ""
     return found

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gpu_pipeline.checks.catalogue import finding
+from gpu_pipeline.checks.child.variables import variable_text
 from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.checks.parent_jobs import Trigger
 from gpu_pipeline.child import Child
@@ -25,7 +26,7 @@ def check_self_references(file: CiFile, triggers: Sequence[Trigger]) -> Iterator
     blocks += [(trigger.job.name, trigger.job.tree.get("variables")) for trigger in triggers]
     for job, block in blocks:
         for name, tree in _entries(block):
-            value = _text(tree)
+            value = variable_text(name, tree) or ""
             if re.fullmatch(rf"\$\{{?{re.escape(name)}\}}?", value):
                 yield finding(
                     "PAR110",
@@ -40,7 +41,7 @@ def check_forwarding(file: CiFile, triggers: Sequence[Trigger], child: Child) ->
     own = _variables_of(child)
     for trigger in triggers:
         for name, tree, origin in _sent(file, trigger):
-            value = _text(tree)
+            value = variable_text(name, tree) or ""
             place = Place(
                 file=file.name, line=tree.line, job=trigger.job.name, key=f"variables:{name}"
             )
@@ -115,8 +116,3 @@ def _sent(file: CiFile, trigger: Trigger) -> Iterator[tuple[str, Tree, str]]:
 
 def _entries(tree: Tree | None) -> Iterator[tuple[str, Tree]]:
     yield from tree.items() if tree else ()
-
-
-def _text(tree: Tree) -> str:
-    value = tree.get("value") or tree
-    return "" if value.value is None else str(value.value)

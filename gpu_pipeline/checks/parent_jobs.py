@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
 
 from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.finding import Finding, Place
@@ -16,7 +15,9 @@ from gpu_pipeline.record import Record
 
 # Without a command it renders, whatever options follow.
 _RENDERS = re.compile(r"generate_pipeline\.py['\"]?(?=\s*(?:$|[;&|>)])|\s+(?:render\b|-))", re.M)
+_END_OF_COMMAND = re.compile(r"(?<!\\)\n|[;&|]")
 _OUTPUT_OPTION = re.compile(r"(?:\s-o\s*|\s--output[= ]\s*)['\"]?([^\s'\"]+)")
+_GLOBS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _DEFAULT_STAGES = ["build", "test", "deploy"]
 
 
@@ -110,16 +111,27 @@ def _artifact(generator: CiJob, trigger: Trigger, place: Place, output: str) -> 
 
 
 def _covers(path: str, artifact: str) -> bool:
-    """Whether an entry of artifacts:paths, a file, a folder or a glob, brings `artifact` along."""
-    return PurePosixPath(artifact).match(path) or artifact.startswith(path.rstrip("/") + "/")
+    """Whether an entry of artifacts:paths, a file, a folder or a glob, brings `artifact` along.
+
+    The runner's globs (doublestar) match whole paths; what a variable stands for is not known.
+    """
+    if "$" in path:
+        return True
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", path.rstrip("/"))
+    pattern = "".join(_GLOBS.get(part, re.escape(part)) for part in parts)
+    return re.fullmatch(f"{pattern}(?:/.*)?", artifact) is not None
 
 
 def _writes(generator: CiJob, artifact: str, output: str) -> bool:
     """Whether the generate job's script writes `artifact`, as far as its text tells."""
-    commands = [each for each in _texts(generator.tree.get("script")) if _RENDERS.search(each)]
-    if not commands:
+    calls = [
+        _END_OF_COMMAND.split(item[call.start() :], maxsplit=1)[0]
+        for item in _texts(generator.tree.get("script"))
+        for call in _RENDERS.finditer(item)
+    ]
+    if not calls:
         return True  # something else writes it
-    named = [match[1] for each in commands for match in _OUTPUT_OPTION.finditer(each)]
+    named = [match[1] for each in calls for match in _OUTPUT_OPTION.finditer(each)]
     return artifact in (named or [output]) or any("$" in each or each == "-" for each in named)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Result
+from tests.conftest import SHIPPED, Result
 
 BAD_CHILD = """
 stages: [train]
@@ -299,3 +299,19 @@ def test_a_size_is_judged_as_gitlab_passes_it_on(
     [(code, message)] = runner_codes(result)
     assert code == "RUN106"
     assert 'requested "16"' in message
+
+
+def test_each_output_has_a_file_of_its_own(run: Callable[..., Result], tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    result = run("check", "-o", report, "--codequality", report)
+    assert (result.code, report.exists()) == (2, False)
+    assert "-o and --codequality name the same file" in result.err
+    result = run("check", "--codequality", SHIPPED)
+    assert f"--codequality {SHIPPED}: this is an input" in result.err
+    result = run("check", "--codequality", tmp_path)
+    assert "is not a regular file; --codequality names another" in result.err
+
+
+def test_marks_of_documents_are_no_reason_to_wait(run: Callable[..., Result]) -> None:
+    Path("many.yml").write_text("---\n\n\n\n" * 500 + "fit: {script: [make]}\n", encoding="utf-8")
+    assert "PIP101" in run("check", "many.yml").out

@@ -94,3 +94,36 @@ def test_numbers_beyond_all_measure_do_not_end_the_check() -> None:
     assert read_bare(f"{'9' * 400}:00") == Refused(kind="Float")
     for text in (f"1,{'1' * 6000}", f"0b{'1,' * 6000}1"):
         assert read_bare(text) == text
+
+
+MERGES = """\
+x: &x {t: 1, a: 1}
+y: &y {t: 2}
+l: &l [*x, *y]
+before: {t: 3, <<: *x, a: 3}
+twice: {<<: *x, <<: *y}
+both: {<<: [*x, *y]}
+here: {a: 1, <<: {a: 2}}
+quoted: {"<<": *x}
+nested: {<<: {<<: *x, t: 4}, b: 1}
+"""
+
+
+def test_merge_keys_replace_what_stands_before_them() -> None:
+    found = ruby_plain(parse_ci_file(MERGES, "child.yml").root)
+    assert isinstance(found, dict)
+    assert found["before"] == {"t": 1, "a": 3}
+    assert found["both"] == found["quoted"] == {"t": 1, "a": 1}
+    odd = parse_ci_file("l: &l [1]\nm: {<<: *l}\nn: {<<: 3}\no: {<<: }\n", "child.yml").root
+    assert ruby_plain(odd) == {"l": [1], "m": {"<<": [1]}, "n": {"<<": 3}, "o": {"<<": None}}
+
+
+@pytest.mark.skipif(shutil.which("ruby") is None, reason="there is no Ruby to compare with")
+def test_psych_merges_in_the_same_way() -> None:
+    script = (
+        'require "yaml"; require "json"; puts JSON.generate(YAML.load(STDIN.read, aliases: true))'
+    )
+    done = subprocess.run(
+        ["ruby", "-e", script], input=MERGES, capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout) == ruby_plain(parse_ci_file(MERGES, "child.yml").root)

@@ -21,7 +21,7 @@ from gpu_pipeline.ci_jobs import resolve_ci_jobs
 from gpu_pipeline.yaml_text import YamlError
 
 # A file of two documents, of which the first says what inputs the second takes.
-_INPUTS = re.compile(r"(?:\s|#[^\n]*\n|---\s*\n)*spec:.*?^---", re.DOTALL | re.MULTILINE)
+_INPUTS = re.compile(r"(?:\s|#[^\n]*\n|---[ \t]*\n)*spec:.*?^---", re.DOTALL | re.MULTILINE)
 _INPUTS_UNKNOWN = Problem(
     code="PIP119",
     line=1,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from gpu_pipeline.checks.child.model import Child, Findings, Problem
 from gpu_pipeline.checks.child.ruby import Refused, Symbol, read_bare, ruby_value
-from gpu_pipeline.ci_file import Duplicate, Tree
+from gpu_pipeline.ci_file import KeyPlace, Tree
 from gpu_pipeline.ci_jobs import KEYWORDS
 
 # What people, YAML 1.1 and YAML 1.2 agree on.
@@ -42,17 +42,26 @@ class _Owner:
         name = self._entries[index][1] if index >= 0 else ""
         return "" if name in KEYWORDS else name
 
-    def is_top(self, key: Duplicate) -> bool:
+    def is_top(self, key: KeyPlace) -> bool:
         """Whether a key is one of the top level."""
         index = bisect.bisect_left(self._entries, (key.line, key.key))
         return index < len(self._entries) and self._entries[index] == (key.line, key.key)
 
-    def key(self, key: Duplicate) -> str:
+    def key(self, key: KeyPlace) -> str:
         """What to call a key in its place: the name of a job stands there already."""
         return "" if self.is_top(key) and key.key not in KEYWORDS else key.key
 
 
-def _duplicate(duplicate: Duplicate, owner: _Owner) -> Problem:
+def _duplicate(duplicate: KeyPlace, owner: _Owner) -> Problem:
+    if duplicate.is_replaced:
+        return Problem(
+            code="PIP103",
+            line=duplicate.line,
+            key=owner.key(duplicate),
+            message=f'a "<<" below brings "{duplicate.key}" along: GitLab takes that one and drops '
+            "this one without a word",
+            fix="write << first in its mapping, and this key below it; or remove this one",
+        )
     if owner.is_top(duplicate):
         what = f'"{duplicate.key}" stands at the top level a second time'
     else:
@@ -66,7 +75,7 @@ def _duplicate(duplicate: Duplicate, owner: _Owner) -> Problem:
     )
 
 
-def _odd_key(odd: Duplicate, owner: _Owner) -> Problem:
+def _odd_key(odd: KeyPlace, owner: _Owner) -> Problem:
     value, key = read_bare(odd.key), owner.key(odd)
     if isinstance(value, Refused):
         return _refused(odd.key, value, odd.line, key)
