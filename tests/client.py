@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,15 +36,16 @@ needs_client = [
 STAND_INS = {
     "nvidia-smi": """
 case "$*" in
-  *query-gpu=name*) printf '%s\\n' "$FAKE_GPU" ;;
+  *query-gpu=name*) cat "$FAKE_GPUS/$CI_JOB_NAME" 2>/dev/null || printf '%s\\n' "$FAKE_GPU" ;;
   *) echo "nvidia-smi: $*" ;;
 esac""",
     "trainer": """
 echo "trainer: $*"
 echo "$*" >> "$TRAINER_LOG"
 mkdir -p output && echo checkpoint > output/model.bin""",
-    # The parent's test job would run this suite again.
+    # The parent's test job would run this suite again, and all is installed.
     "make": 'echo "make: $*"',
+    "pip": 'echo "pip: $*"',
 }
 
 
@@ -72,6 +73,7 @@ class Client:
         self.repository = folder / "repository"
         self.log = folder / "trainer.log"
         self.tools = folder / "tools"
+        self.gpus = folder / "gpus"
         self.home = folder / "home"
         self._copy_repository()
         self.tools.mkdir()
@@ -107,10 +109,21 @@ class Client:
             subprocess.run(["git", *command.split()], cwd=self.repository, check=True)
 
     def __call__(
-        self, *arguments: str, gpu: str = "NVIDIA L4", undefined: Sequence[str] = ()
+        self,
+        *arguments: str,
+        gpu: str = "NVIDIA L4",
+        gpus: Mapping[str, str] | None = None,
+        undefined: Sequence[str] = (),
     ) -> Run:
-        """Run it; `undefined` are variables that it would set by itself and here shall not."""
+        """Run it. A job finds the GPU that `gpus` has for its name, else `gpu`.
+
+        `undefined` are variables that it would set by itself and here shall not.
+        """
         self.log.unlink(missing_ok=True)
+        shutil.rmtree(self.gpus, ignore_errors=True)
+        self.gpus.mkdir()
+        for job, name in (gpus or {}).items():
+            (self.gpus / job).write_text(f"{name}\n", encoding="utf-8")
         path = [str(self.tools), str(Path(sys.executable).parent), os.environ["PATH"]]
         environment = {
             **os.environ,
@@ -118,6 +131,7 @@ class Client:
             "HOME": str(self.home),
             "NO_COLOR": "1",
             "FAKE_GPU": gpu,
+            "FAKE_GPUS": str(self.gpus),
             "TRAINER_LOG": str(self.log),
         }
         command = ["timeout", "-s", "KILL", SECONDS, "node", str(CLIENT), *arguments]

@@ -53,57 +53,39 @@ def test_the_client_resolves_extends_to_what_was_meant(client: Client, child: di
         assert preview[name]["tags"] == ["kapsule", "gpu"]
 
 
-@pytest.mark.parametrize(
-    ("job", "gpu", "marker", "command"),
-    [
-        (
-            "hyperopt-dqn",
-            "NVIDIA L4",
-            "gpu-route: family=rl pool=ci-compile gpu='NVIDIA L4' epochs=8 job=hyperopt-dqn",
-            "hyperopt --model dqn --epochs 8 --output ./output",
-        ),
-        (
-            "train-validate-tft",
-            "NVIDIA L40S",
-            "gpu-route: family=supervised pool=ci-training gpu='NVIDIA L40S' epochs=1 "
-            "job=train-validate-tft",
-            "train --model tft --epochs 1 --output ./output",
-        ),
-    ],
-)
-def test_a_job_on_the_right_gpu_says_its_route_and_trains(
-    job: str, gpu: str, marker: str, command: str, client: Client, child: dict
-) -> None:
-    found = client(*RUN, job, gpu=gpu)
-    assert found.code == 0, found.output
-    fingerprint = child["variables"]["ROUTE_FINGERPRINT"]
-    assert found.lines_of(job)[0] == f"{marker} fingerprint={fingerprint}"
-    assert found.trained == [command]
-    artifact = client.repository / ".gitlab-ci-local/artifacts" / job / "output/model.bin"
-    assert artifact.read_text(encoding="utf-8") == "checkpoint\n"
-
-
-@pytest.mark.parametrize(
-    ("job", "gpu"),
-    [
-        ("hyperopt-dqn", "NVIDIA L40S"),
-        ("train-validate-tft", "NVIDIA L4"),
-        ("hyperopt-dqn", "NVIDIA L4\nNVIDIA L40S"),
-        ("hyperopt-dqn", ""),
-        ("train-validate-tft", "NVIDIA L40"),
-    ],
-)
-def test_a_job_on_the_wrong_gpu_fails_before_it_trains(
-    job: str, gpu: str, client: Client, child: dict
-) -> None:
-    found = client(*RUN, job, gpu=gpu)
+def test_a_job_trains_on_the_right_gpu_only(client: Client, child: dict) -> None:
+    right = {
+        "hyperopt-dqn": "NVIDIA L4",
+        "hyperopt-ppo": "NVIDIA L4\nNVIDIA L4",
+        "train-validate-tft": "NVIDIA L40S",
+    }
+    wrong = {
+        "hyperopt-tft": "NVIDIA L4",
+        "hyperopt-kan": "NVIDIA L40",
+        "hyperopt-tlob": "",
+        "train-validate-rl": "NVIDIA L4\nNVIDIA L40S",
+        "train-validate-kan": "NVIDIA L40S MIG 1g",
+    }
+    found = client(*RUN, *right, *wrong, gpus={**right, **wrong})
     assert found.code != 0
-    assert "gpu-route: wrong GPU: found" in found.output
-    assert found.trained == []
-
-
-def test_several_gpus_of_the_right_kind_pass(client: Client, child: dict) -> None:
-    assert client(*RUN, "hyperopt-dqn", gpu="NVIDIA L4\nNVIDIA L4").code == 0
+    assert sorted(found.trained) == [
+        "hyperopt --model dqn --epochs 8 --output ./output",
+        "hyperopt --model ppo --epochs 8 --output ./output",
+        "train --model tft --epochs 1 --output ./output",
+    ]
+    end = f"fingerprint={child['variables']['ROUTE_FINGERPRINT']}"
+    assert found.lines_of("hyperopt-dqn")[0] == (
+        f"gpu-route: family=rl pool=ci-compile gpu='NVIDIA L4' epochs=8 job=hyperopt-dqn {end}"
+    )
+    assert found.lines_of("train-validate-tft")[0] == (
+        "gpu-route: family=supervised pool=ci-training gpu='NVIDIA L40S' epochs=1 "
+        f"job=train-validate-tft {end}"
+    )
+    artifacts = client.repository / ".gitlab-ci-local/artifacts"
+    for job in right:
+        assert (artifacts / job / "output/model.bin").read_text(encoding="utf-8") == "checkpoint\n"
+    for job in wrong:
+        assert any("gpu-route: wrong GPU: found" in line for line in found.lines_of(job)), job
 
 
 def test_stub_libraries_are_dropped_from_the_search_path(
