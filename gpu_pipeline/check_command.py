@@ -9,7 +9,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from gpu_pipeline import render as templating
 from gpu_pipeline.checks.acceptance import apply_acceptances
 from gpu_pipeline.checks.child import check_child
 from gpu_pipeline.checks.child_jobs import child_jobs
@@ -24,6 +23,7 @@ from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
 from gpu_pipeline.files import display, read_text, resolved, write_atomically
 from gpu_pipeline.loading import Loaded, load, note, refuse_input
 from gpu_pipeline.outcomes import outcome_of
+from gpu_pipeline.render import Templates
 from gpu_pipeline.reports import findings as reports
 from gpu_pipeline.results import deliver, output_of
 from gpu_pipeline.yaml_text import YamlError
@@ -105,11 +105,12 @@ def _routing_findings(loaded: Loaded, options: argparse.Namespace) -> list[Findi
     contexts = parent_contexts(loaded.routing)
     child = loaded.child(contexts[0])
     outcomes = [outcome_of(child, each) for each in contexts]
+    templates = Templates(resolved(options.templates))
     found = planned_findings(loaded.jobs, child, outcomes)
     for outcome in outcomes:
         if not outcome.is_empty:
             rendered = loaded.child(outcome.context)
-            text = templating.render(rendered, resolved(options.templates))
+            text = templates.render(rendered)
             about = check_child(text, _OUTPUT, given=child.capture)
             found += [each for each in about if each.code not in _SAID_OF_ROUTING]
     return [*found, *never_added(loaded.jobs, outcomes)]

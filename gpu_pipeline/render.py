@@ -22,24 +22,40 @@ from gpu_pipeline.yaml_text import Plain, bare_name, block, quote
 
 
 def render(child: Child, templates: Path) -> str:
-    """The text of the child pipeline, read back and compared with what was meant.
+    """The text of one child pipeline: what `Templates.render` gives."""
+    return Templates(templates).render(child)
 
-    Raises TemplateError, with the template and line, for a mistake in a template.
-    """
-    written: Counter[str] = Counter()
-    loader = _Loader(templates)
-    environment = _environment(loader, written)
-    try:
-        _refuse_dropped_text(loader.parse_all(environment), templates.name)
-        text = environment.get_template(ROOT).render(child=child)
-    except TemplateError:
-        raise
-    except Exception as error:  # whatever a template does wrong is the template's error
-        where, what = _locate(error, templates), _describe(error, environment)
-        raise TemplateError(f"{where}: {what}") from None
-    text = text.rstrip("\n") + "\n"
-    check_rendered(text, child, written, templates.name)
-    return text
+
+class Templates:
+    """The templates of a folder, read and compiled once for however many children."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._written: Counter[str] = Counter()
+        self._loader = _Loader(folder)
+        self._environment = _environment(self._loader, self._written)
+        self._examined = False
+
+    def render(self, child: Child) -> str:
+        """The text of the child pipeline, read back and compared with what was meant.
+
+        Raises TemplateError, with the template and line, for a mistake in a template.
+        """
+        self._written.clear()
+        try:
+            if not self._examined:
+                trees = self._loader.parse_all(self._environment)
+                _refuse_dropped_text(trees, self._folder.name)
+                self._examined = True
+            text = self._environment.get_template(ROOT).render(child=child)
+        except TemplateError:
+            raise
+        except Exception as error:  # whatever a template does wrong is the template's error
+            where, what = _locate(error, self._folder), _describe(error, self._environment)
+            raise TemplateError(f"{where}: {what}") from None
+        text = text.rstrip("\n") + "\n"
+        check_rendered(text, child, self._written, self._folder.name)
+        return text
 
 
 class _Loader(jinja2.FileSystemLoader):
