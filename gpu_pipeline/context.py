@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import field
 
 from gpu_pipeline.errors import UsageError
-from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.names import CHILD_SOURCE, did_you_mean
 from gpu_pipeline.record import Record
 
 # Values of CI_PIPELINE_SOURCE (doc/ci/jobs/job_rules: predefined variable CI_PIPELINE_SOURCE).
@@ -48,7 +48,7 @@ class Context(Record):
     @property
     def predefined_in_child(self) -> dict[str, str]:
         """Predefined variables that the rules of the child see."""
-        return {**self.predefined, "CI_PIPELINE_SOURCE": "parent_pipeline"}
+        return {**self.predefined, "CI_PIPELINE_SOURCE": CHILD_SOURCE}
 
 
 def make_context(

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+# The source of a child pipeline, which hides that of its parent.
+CHILD_SOURCE = "parent_pipeline"
 # Variables that the generator itself puts into every child.
 PARENT_SOURCE = "PARENT_PIPELINE_SOURCE"
 EPOCHS = "ROUTE_EPOCHS"

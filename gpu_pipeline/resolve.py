@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from gpu_pipeline.gitlab_limits import MAX_NEEDS
 from gpu_pipeline.jobs import Job, Sourced, Values
 from gpu_pipeline.layers import Layer, Layers, pick, pick_named
 from gpu_pipeline.problems import Origin, Problems
@@ -18,8 +19,6 @@ from gpu_pipeline.routing_model import Pipeline, Pool, RoutedSettings, Routing, 
 from gpu_pipeline.toml_lines import Path
 from gpu_pipeline.work import Work, all_work, models_of_a_second_family
 
-# GitLab: `ci_needs_size_limit`.
-MAX_NEEDS = 50
 T = TypeVar("T")
 
 

@@ -90,7 +90,6 @@ class RoutingDiff(Record):
     before: str
     after: str
     is_new: bool
-    jobs_before: int
     jobs_after: int
     added: tuple[OneSided, ...]
     removed: tuple[OneSided, ...]
@@ -127,7 +126,6 @@ def diff_routings(before: Side, after: Side, *, templates: Iterable[str] = ()) -
         before=before.name,
         after=after.name,
         is_new=before.routing is None,
-        jobs_before=len(old),
         jobs_after=len(new),
         added=_one_sided(after, before, new.keys() - old.keys()),
         removed=_one_sided(before, after, old.keys() - new.keys()),

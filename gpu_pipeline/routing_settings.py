@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from gpu_pipeline.gitlab_limits import MAX_TAGS
 from gpu_pipeline.names import OWN_VARIABLES, VARIABLE_NAME
 from gpu_pipeline.problems import Problems
 from gpu_pipeline.routing_model import Rule, Settings
@@ -17,14 +18,13 @@ _OWN_KUBERNETES = re.compile(
 _SECRET_WORDS = ("TOKEN", "PASSWORD", "PASSWD", "SECRET", "KEY", "CREDENTIAL")
 _SELF_REFERENCE = r"\$\{{?{name}\}}?"
 # GitLab: config/entry/tags.rb, "must be less than the limit of 50 tags".
-_MAX_TAGS = 49
 
 
 def check_settings(settings: Settings, path: Path, problems: Problems) -> None:
     """Add every problem with the settings at `path` to `problems`."""
     _check_variables(settings.variables, (*path, "variables"), problems)
-    if settings.tags is not None and not 0 < len(settings.tags) <= _MAX_TAGS:
-        problems.add((*path, "tags"), f"must name 1 to {_MAX_TAGS} tags")
+    if settings.tags is not None and not 0 < len(settings.tags) <= MAX_TAGS:
+        problems.add((*path, "tags"), f"must name 1 to {MAX_TAGS} tags")
     if settings.expected is not None and settings.seconds_per_epoch is not None:
         problems.add(
             (*path, "expected"), "and seconds_per_epoch say the same thing twice; keep one"

@@ -31,7 +31,7 @@ def apply_acceptances(
     left, accepted, about = list(found), [], []
     for i, acceptance in enumerate(acceptances):
         origin = locate(("accept", i))
-        place = Place(file=origin.file, line=origin.line, key=origin.path)
+        place = Place.at(origin)
         code, until = acceptance.code or "", acceptance.until or today
         if code not in CATALOGUE:
             about.append(

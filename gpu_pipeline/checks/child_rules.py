@@ -14,7 +14,7 @@ from gpu_pipeline.checks.child.needs import needs_in
 from gpu_pipeline.checks.child.parallel import expanded_names
 from gpu_pipeline.checks.child.variables import variable_text
 from gpu_pipeline.checks.finding import Finding, Place
-from gpu_pipeline.checks.needs import Need, check_decided_needs
+from gpu_pipeline.checks.needs import Need, check_needs
 from gpu_pipeline.checks.rules import RulesToCheck, check_rules, check_values
 from gpu_pipeline.ci_file import CiFile, Tree
 from gpu_pipeline.ci_jobs import CiJob, resolve_ci_jobs, resolved_at, rules_in
@@ -101,7 +101,7 @@ def _needs_findings(
         return []
     made = {made: name for name, job in jobs.items() for made in expanded_names(job)}
     needs = {name: _needs(file, job, decisions[name], made) for name, job in jobs.items()}
-    return list(check_decided_needs(needs, [Outcome(context=context, decisions=decisions)]))
+    return list(check_needs(needs, [Outcome(context=context, decisions=decisions)]))
 
 
 def _needs(file: CiFile, job: CiJob, decision: Decision, made: Mapping[str, str]) -> list[Need]:

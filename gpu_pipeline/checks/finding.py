@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+from typing import Self
 
+from gpu_pipeline.problems import Origin
 from gpu_pipeline.record import Record
 
 
@@ -22,6 +24,11 @@ class Place(Record, order=True):
     line: int = 0
     job: str = ""
     key: str = ""
+
+    @classmethod
+    def at(cls, origin: Origin) -> Self:
+        """The place of a key of routing.toml."""
+        return cls(file=origin.file, line=origin.line, key=origin.path)
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line else self.file

@@ -49,8 +49,7 @@ def check_fit(
 
 
 def _place(locate: Locate, pool: str, *keys: str) -> Place:
-    origin = locate(("pools", pool, *keys))
-    return Place(file=origin.file, line=origin.line, key=origin.path)
+    return Place.at(locate(("pools", pool, *keys)))
 
 
 def _check_each(
@@ -63,7 +62,7 @@ def _check_each(
         if per_node == 0 and binding:
             origin = job.values.requests[binding].origin if binding in job.values.requests else None
             origin = origin or job.pool.origin
-            place = Place(file=origin.file, line=origin.line, key=origin.path)
+            place = Place.at(origin)
             blamed.setdefault((binding, place), []).append(job)
     for (binding, place), members in blamed.items():
         pool = members[0].pool
@@ -156,7 +155,7 @@ def _check_units(jobs: Sequence[Job]) -> Iterator[Finding]:
                 odd = _odd(resource, size)
                 if odd:
                     origin = size.origin
-                    place = Place(file=origin.file, line=origin.line, key=origin.path)
+                    place = Place.at(origin)
                     blamed.setdefault(place, (odd, []))[1].append(job)
     for place, (odd, members) in blamed.items():
         yield finding(

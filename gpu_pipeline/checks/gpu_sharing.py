@@ -40,15 +40,10 @@ def check_gpu_sharing(name: str, jobs: Sequence[Job], *, locate: Locate) -> list
     ]
 
 
-def _place(locate: Locate, *path: str) -> Place:
-    origin = locate(path)
-    return Place(file=origin.file, line=origin.line, key=origin.path)
-
-
 def _check_count(name: str, jobs: Sequence[Job], locate: Locate) -> Iterator[Finding]:
     pool = jobs[0].pool_settings
     sharing, gpus = jobs_per_gpu(pool), pool.gpus or 1
-    place = _place(locate, "pools", name, "concurrency")
+    place = Place.at(locate(("pools", name, "concurrency")))
     if sharing > 1 and pool.sharing is None:
         yield finding(
             "FIT107", place,
@@ -85,7 +80,7 @@ def _check_memory(name: str, jobs: Sequence[Job], locate: Locate) -> Iterator[Fi
     elif together > card:
         fitting = next(n for n in range(sharing, -1, -1) if heaviest([*needs.values()], n) <= card)
         yield finding(
-            "FIT105", _place(locate, "pools", name, "concurrency"),
+            "FIT105", Place.at(locate(("pools", name, "concurrency"))),
             f"{sharing} jobs at once may need {shown('memory', together)} of GPU memory, and "
             f"{with_gpu(name, pool)} has {shown('memory', card)}: {fitting} fit. Time-slicing "
             "shares time, not memory: whoever asks last runs out of memory",
@@ -101,7 +96,7 @@ def _too_large(name: str, jobs: Sequence[Job], share: Decimal, planned: int) -> 
     origin, pool = largest.origin, jobs[0].pool_settings
     of_card = f", the share of one of {planned} under MPS" if pool.sharing == "mps" else ""
     return finding(
-        "FIT105", Place(file=origin.file, line=origin.line, key=origin.path),
+        "FIT105", Place.at(origin),
         f"{largest.value} of GPU memory are needed, and {with_gpu(name, pool)} gives a job "
         f"{shown('memory', share)}{of_card}: {named(jobs)}",
         fix="route them to a pool with a larger GPU, or let fewer share it",
@@ -117,7 +112,7 @@ def _check_variables(name: str, jobs: Sequence[Job]) -> Iterator[Finding]:
             ours = variable in _UNDER_MPS or pool.sharing != "mps"
             if variable.startswith("CUDA_MPS_") and ours:
                 origin = value.origin
-                place = Place(file=origin.file, line=origin.line, key=origin.path)
+                place = Place.at(origin)
                 blamed.setdefault((variable, place), []).append(job)
     for (variable, place), members in blamed.items():
         why = (

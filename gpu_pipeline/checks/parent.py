@@ -14,7 +14,7 @@ from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.child.keys_flow import check_rules
 from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.checks.forwarding import check_forwarding, check_self_references
-from gpu_pipeline.checks.parent_jobs import Trigger, check_jobs, find_triggers
+from gpu_pipeline.checks.parent_jobs import Trigger, check_trigger_jobs, find_triggers
 from gpu_pipeline.child import Child
 from gpu_pipeline.ci_file import CiFile
 from gpu_pipeline.ci_jobs import CiJob, resolve_ci_jobs, resolved_at
@@ -88,7 +88,7 @@ def check_parent(
                 fix="add a job whose trigger includes the generated file and names its job",
             )
         )
-    found += check_jobs(file, jobs, triggers, output=output)
+    found += check_trigger_jobs(file, jobs, triggers, output=output)
     found += check_forwarding(file, triggers, child)
     found += check_self_references(file, triggers)
     found += _deadlocks(file, triggers, child)

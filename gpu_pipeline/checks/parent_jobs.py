@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpu_pipeline.checks.catalogue import finding
+from gpu_pipeline.checks.child.structure import stages_of
 from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.ci_file import CiFile, Tree
 from gpu_pipeline.ci_jobs import CiJob
@@ -18,7 +19,6 @@ _RENDERS = re.compile(r"generate_pipeline\.py['\"]?(?=\s*(?:$|[;&|>)])|\s+(?:ren
 _END_OF_COMMAND = re.compile(r"(?<!\\)\n|[;&|]")
 _OUTPUT_OPTION = re.compile(r"(?:\s-o\s*|\s--output[= ]\s*)['\"]?([^\s'\"]+)")
 _GLOBS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-_DEFAULT_STAGES = ["build", "test", "deploy"]
 
 
 class Trigger(Record):
@@ -64,7 +64,7 @@ def find_triggers(jobs: Mapping[str, CiJob]) -> list[Trigger]:
     return found
 
 
-def check_jobs(
+def check_trigger_jobs(
     file: CiFile, jobs: Mapping[str, CiJob], triggers: Sequence[Trigger], *, output: str
 ) -> Iterator[Finding]:
     """Findings about each trigger job and the job it takes its child from."""
@@ -191,9 +191,8 @@ def _kept(file: CiFile, generator: CiJob, wanted: set[str]) -> Iterator[Finding]
         )
 
 
-def _stages(file: CiFile) -> list[str]:
-    stages = _texts(file.root.get("stages")) or _DEFAULT_STAGES
-    return [".pre", *stages, ".post"]
+def _stages(file: CiFile) -> Sequence[str]:
+    return stages_of(file) or (".pre", ".post")
 
 
 def _stage(job: CiJob, stages: Sequence[str]) -> int:

@@ -15,6 +15,7 @@ from gpu_pipeline.child import Child
 from gpu_pipeline.cluster.emitted import Locate
 from gpu_pipeline.errors import FindingsError
 from gpu_pipeline.jobs import Job
+from gpu_pipeline.names import EPOCHS
 from gpu_pipeline.outcomes import Mode, Outcome
 from gpu_pipeline.problems import Origin
 from gpu_pipeline.routing_model import Acceptance
@@ -75,7 +76,7 @@ def never_added(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> Iterator[Fi
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         yield finding(
             "RUL110",
-            Place(file=origin.file, line=origin.line, key=origin.path),
+            Place.at(origin),
             f"no kind of parent pipeline adds {', '.join(names[:3])}{more}",
             fix="add a rule, disable the job, or describe such a parent with [[contexts]]; "
             "`preview --why` shows why",
@@ -94,11 +95,8 @@ def _rules(jobs: Iterable[Job], defined: Mapping[str, str | None]) -> Iterator[F
             RulesToCheck(
                 job=job.name,
                 rules=tuple(rule.as_yaml for rule in rules.value),
-                places=tuple(
-                    Place(file=origin.file, line=origin.line, key=origin.path)
-                    for origin in rules.items
-                ),
-                defined={**defined, **own, "ROUTE_EPOCHS": None},
+                places=tuple(Place.at(origin) for origin in rules.items),
+                defined={**defined, **own, EPOCHS: None},
             )
         )
 
@@ -109,7 +107,7 @@ def _conditions(jobs: Iterable[Job]) -> dict[str, Place]:
     for rules in lists.values():
         for rule, origin in zip(rules.value, rules.items, strict=True):
             if rule.if_ is not None:
-                place = Place(file=origin.file, line=origin.line, key=origin.path)
+                place = Place.at(origin)
                 conditions.setdefault(rule.if_, place)
     return conditions
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.finding import Finding, Place
-from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.names import CHILD_SOURCE, did_you_mean
 from gpu_pipeline.record import Record
 from gpu_pipeline.rules import RuleSyntaxError, evaluate, explain_if, parse_expression
 from gpu_pipeline.rules.lexer import Kind
@@ -15,7 +15,7 @@ from gpu_pipeline.rules.parser import Binary, Constant, Node, Not, Variable
 from gpu_pipeline.rules.regex import InvalidRegexError, Regex
 
 _SOURCE = "CI_PIPELINE_SOURCE"
-_CHILD_SOURCE = {_SOURCE: "parent_pipeline"}
+_IN_CHILD = {_SOURCE: CHILD_SOURCE}
 _COMPARISONS = (Kind.EQUAL, Kind.NOT_EQUAL, Kind.MATCH, Kind.NOT_MATCH)
 _WITHOUT_CONDITION = set(
     "when start_in allow_failure variables needs interruptible auto_cancel".split()
@@ -110,7 +110,7 @@ def _always_holds(rule: Mapping[str, object]) -> bool:
     if not isinstance(condition, str) or rule.get("changes") or rule.get("exists"):
         return False
     try:
-        evaluation = explain_if(condition, _CHILD_SOURCE)
+        evaluation = explain_if(condition, _IN_CHILD)
     except RuleSyntaxError:
         return False
     return evaluation.value and all(read.name == _SOURCE for read in evaluation.reads)
@@ -141,7 +141,7 @@ def _source_tests(tree: Node, place: Place, *, leaves_out: bool) -> Iterator[Fin
             "RUL102",
             place,
             f"tests ${_SOURCE} for {shown}, but in a child pipeline it is always "
-            f'"parent_pipeline": this is {"always" if always else "never"} true',
+            f'"{CHILD_SOURCE}": this is {"always" if always else "never"} true',
             fix="test $PARENT_PIPELINE_SOURCE, which holds what started the parent",
         )
 
@@ -149,7 +149,7 @@ def _source_tests(tree: Node, place: Place, *, leaves_out: bool) -> Iterator[Fin
 def _holds(operator: str, shown: str) -> bool | None:
     """Whether the comparison is true in a child; None for one that cannot be written again."""
     try:
-        return evaluate(f"${_SOURCE} {operator} {shown}", _CHILD_SOURCE)
+        return evaluate(f"${_SOURCE} {operator} {shown}", _IN_CHILD)
     except RuleSyntaxError:
         return None
 

@@ -59,7 +59,7 @@ def check_unread(jobs: Sequence[Job], locate: Locate) -> Iterator[Finding]:
             unread.setdefault((each.name, each.origin), []).append(each.job)
     for (name, origin), setting in unread.items():
         yield finding(
-            "RUN123", Place(file=origin.file, line=origin.line, key=origin.path),
+            "RUN123", Place.at(origin),
             f"no runner reads {name}{instead_of(name)}; it does nothing in {named(setting)}",
             fix="correct the name, or remove it",
         )  # fmt: skip

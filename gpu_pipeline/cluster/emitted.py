@@ -23,11 +23,6 @@ class Emission(Record):
     value: str
     origin: Origin
 
-    @property
-    def is_known(self) -> bool:
-        """Whether the value is known here: one with a variable in it is expanded in the job."""
-        return "$" not in self.value
-
 
 def emissions(jobs: Iterable[Job], locate: Locate) -> list[Emission]:
     """What `jobs` emit, in the order of the jobs; a rule's variables count as well."""

@@ -83,13 +83,12 @@ class Runner(Record):
 
 
 class RunnerFile(Record):
-    """A runner manager's file. `is_helm`: values.yaml; `maximum_timeout` is in seconds.
+    """A runner manager's file. `maximum_timeout` is in seconds.
 
     `manager_affinity` are the labels and values that the manager's own node affinity requires.
     """
 
     file: str
-    is_helm: bool
     runners: tuple[Runner, ...]
     concurrent: Setting[int] | None = None
     manager_selector: Mapping[str, Setting[str]] = field(default_factory=dict)

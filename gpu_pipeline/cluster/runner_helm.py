@@ -55,7 +55,6 @@ def read_runner_helm(text: str, file: str) -> RunnerFile:
     )
     return replace(
         found,
-        is_helm=True,
         concurrent=_number(root.get("concurrent"), file)
         or Setting(value=DEFAULT_HELM_CONCURRENT, line=root.line),
         manager_selector=_texts(root.get("nodeSelector")),

@@ -52,7 +52,6 @@ def read_runner_toml(
     reader.raise_if_any()
     return RunnerFile(
         file=file,
-        is_helm=False,
         concurrent=concurrent,
         runners=tuple(runner for runner in runners if runner is not None),
         stray_keys=tuple(reader.strays((), "the top of the file")),

@@ -27,10 +27,10 @@ from gpu_pipeline.gitlab.history_cache import Cache
 from gpu_pipeline.gitlab.logs import read_log
 from gpu_pipeline.gitlab.measured import PastJob, PastRun, measured
 from gpu_pipeline.gitlab.parallel import in_parallel
-from gpu_pipeline.gitlab.pipelines import CHILD_SOURCE
 from gpu_pipeline.gitlab.ran import printed_route
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.loading import load_routing, note
+from gpu_pipeline.names import CHILD_SOURCE
 from gpu_pipeline.reports.layout import table
 from gpu_pipeline.words import count
 

@@ -15,6 +15,7 @@ from gpu_pipeline.ci_file import CiFile
 from gpu_pipeline.ci_jobs import KEYWORDS
 from gpu_pipeline.files import display
 from gpu_pipeline.jobs import Job
+from gpu_pipeline.names import EPOCHS
 from gpu_pipeline.problems import Origin
 from gpu_pipeline.record import Record
 from gpu_pipeline.template_files import ROOT, SUFFIX
@@ -122,6 +123,6 @@ def _variable(job: Job, name: str) -> Origin:
         sizes = job.values.requests if match[2] == "REQUEST" else job.values.limits
         size = sizes.get(match[1].lower())
         return size.origin if size else job.pool.origin
-    if name == "ROUTE_EPOCHS" and job.values.epochs:
+    if name == EPOCHS and job.values.epochs:
         return job.values.epochs.origin
     return job.pool.origin

@@ -18,7 +18,6 @@ from gpu_pipeline.record import Record
 # GitLab nests children two deep (doc/ci/pipelines/downstream_pipelines); pipelines of other
 # projects may trigger each other further, or in a circle.
 MAX_DEPTH = 4
-CHILD_SOURCE = "parent_pipeline"
 # doc/api/pipelines: what a pipeline may stay in for ever. `manual` waits for somebody.
 ENDED = frozenset(("success", "failed", "canceled", "skipped", "manual"))
 FAILED = frozenset(("failed", "canceled"))

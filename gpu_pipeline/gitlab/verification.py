@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from gpu_pipeline.gitlab.aspects import Aspect, Verdict, failed, passed, unproven, worst
 from gpu_pipeline.gitlab.attempts import Attempt
-from gpu_pipeline.gitlab.pipelines import CHILD_SOURCE, Bridge, Node
+from gpu_pipeline.gitlab.pipelines import Bridge, Node
 from gpu_pipeline.gitlab.planned import PlannedJob
 from gpu_pipeline.gitlab.verdict import JobVerdict, missing, not_yet, unplanned
+from gpu_pipeline.names import CHILD_SOURCE
 from gpu_pipeline.record import Record
 
 

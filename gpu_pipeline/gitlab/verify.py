@@ -20,12 +20,12 @@ from gpu_pipeline.gitlab.attempts import Attempt
 from gpu_pipeline.gitlab.connection import Connection, connect
 from gpu_pipeline.gitlab.logs import read_log
 from gpu_pipeline.gitlab.parallel import in_parallel
-from gpu_pipeline.gitlab.pipelines import CHILD_SOURCE, Node, walk
+from gpu_pipeline.gitlab.pipelines import Node, walk
 from gpu_pipeline.gitlab.planned import PlannedJob, planned_jobs
 from gpu_pipeline.gitlab.verdict import JobVerdict, judge
 from gpu_pipeline.gitlab.verification import fails, verify
 from gpu_pipeline.loading import load, note
-from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.names import CHILD_SOURCE, did_you_mean
 from gpu_pipeline.reports import verdicts as reports
 from gpu_pipeline.results import deliver
 from gpu_pipeline.words import count

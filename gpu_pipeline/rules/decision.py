@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from gpu_pipeline.names import PARENT_SOURCE
+from gpu_pipeline.names import CHILD_SOURCE, PARENT_SOURCE
 from gpu_pipeline.record import Record
 from gpu_pipeline.rules.errors import RuleSyntaxError
 from gpu_pipeline.rules.evaluator import explain_if
@@ -191,7 +191,7 @@ def _first_match(
 def _has_diff(scope: Scope, predefined: Mapping[str, str]) -> bool:
     """Whether the pipeline may have one. A child has its parent's, which it knows the source of."""
     source = predefined.get("CI_PIPELINE_SOURCE", "")
-    if source == "parent_pipeline":
+    if source == CHILD_SOURCE:
         source = scope.values.get(PARENT_SOURCE, "")
     return source not in _SOURCES_WITHOUT_DIFF and "CI_COMMIT_TAG" not in predefined
 

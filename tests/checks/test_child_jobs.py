@@ -282,11 +282,12 @@ def test_every_key_of_the_schema_is_known_here() -> None:
     import importlib.resources
     import json
 
-    from gpu_pipeline.checks.child.job_keys import DEFAULT_KEYS, JOB_KEYS
+    from gpu_pipeline.checks.child.job_keys import JOB_KEYS
+    from gpu_pipeline.ci_jobs import DEFAULTABLE
 
     file = importlib.resources.files("check_jsonschema") / "builtin_schemas/vendor/gitlab-ci.json"
     schema = json.loads(file.read_text(encoding="utf-8"))
     job = set(schema["definitions"]["job_template"]["properties"])
     default = set(schema["properties"]["default"]["properties"])
     assert job - {"trigger"} <= JOB_KEYS
-    assert default - {"!reference"} <= DEFAULT_KEYS
+    assert default - {"!reference"} <= DEFAULTABLE

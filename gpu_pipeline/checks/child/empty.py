@@ -12,12 +12,13 @@ from gpu_pipeline.checks.child.model import Child, Findings, Problem
 from gpu_pipeline.checks.child.shapes import is_null, text_in
 from gpu_pipeline.ci_file import Tree
 from gpu_pipeline.ci_jobs import CiJob, resolved_at, rules_in
+from gpu_pipeline.names import CHILD_SOURCE
 from gpu_pipeline.rules.evaluator import holds, parse_expression
 from gpu_pipeline.rules.lexer import Kind
 from gpu_pipeline.rules.parser import Binary, Constant, Node, Not, Variable
 
 # What every child knows. Any other variable may come from the parent.
-_KNOWN = {"CI": "true", "GITLAB_CI": "true", "CI_PIPELINE_SOURCE": "parent_pipeline"}
+_KNOWN = {"CI": "true", "GITLAB_CI": "true", "CI_PIPELINE_SOURCE": CHILD_SOURCE}
 _OWN_STAGES = (".pre", ".post")
 
 

@@ -39,12 +39,6 @@ JOB_KEYS = SHARED_KEYS | set(
     """.split()
 )
 TRIGGER_KEYS = SHARED_KEYS | {"trigger"}
-DEFAULT_KEYS = set(
-    """
-    after_script artifacts before_script cache hooks id_tokens identity image interruptible retry
-    services tags timeout
-    """.split()
-)
 
 
 def _check_rules(tree: Tree, key: str) -> Iterator[Problem]:

@@ -24,9 +24,10 @@ from gpu_pipeline.checks.child.shapes import (
 )
 from gpu_pipeline.ci_file import Tree
 from gpu_pipeline.durations import MAX_TIMEOUT_SECONDS, seconds_in
+from gpu_pipeline.gitlab_limits import MAX_TAGS
 from gpu_pipeline.names import did_you_mean
 
-MAX_RETRY, MAX_TAGS, MAX_PARALLEL = 2, 49, 200
+MAX_RETRY, MAX_PARALLEL = 2, 200
 # doc/ci/yaml: retry:when, and the other failure reasons that GitLab knows.
 RETRY_WHEN = set(
     """

@@ -24,9 +24,9 @@ from gpu_pipeline.checks.child.shapes import (
 )
 from gpu_pipeline.ci_file import Tree
 from gpu_pipeline.ci_jobs import CiJob, raw_jobs
+from gpu_pipeline.gitlab_limits import MAX_NEEDS
 from gpu_pipeline.record import Record
 
-MAX_NEEDS = 50
 _JOB_KEYS = ("job", "artifacts", "optional", "parallel")
 _PROJECT_KEYS = ("job", "artifacts", "optional", "parallel", "project", "ref")
 _PIPELINE_KEYS = ("job", "artifacts", "pipeline")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from gpu_pipeline.checks.child.job_keys import DEFAULT_KEYS, KEY_CHECKS
+from gpu_pipeline.checks.child.job_keys import KEY_CHECKS
 from gpu_pipeline.checks.child.keys_flow import check_rules
 from gpu_pipeline.checks.child.keys_trigger import check_include
 from gpu_pipeline.checks.child.model import Child, Findings, KeyCheck, Problem
@@ -24,7 +24,7 @@ from gpu_pipeline.checks.child.shapes import (
 )
 from gpu_pipeline.checks.child.variables import check_global_variables, check_rule_variables
 from gpu_pipeline.ci_file import CiFile, Tree
-from gpu_pipeline.ci_jobs import KEYWORDS, Fault, raw_jobs, resolved_at
+from gpu_pipeline.ci_jobs import DEFAULTABLE, KEYWORDS, Fault, raw_jobs, resolved_at
 
 DEFAULT_STAGES = ("build", "test", "deploy")
 _STAGE_LEVELS = 10
@@ -102,9 +102,9 @@ def _check_default(tree: Tree, key: str) -> Iterator[Problem]:
     if not is_mapping(tree):
         yield wrong("PIP106", tree, key, "a mapping of what jobs inherit")
         return
-    yield from unknown_keys("PIP106", tree, key, DEFAULT_KEYS)
+    yield from unknown_keys("PIP106", tree, key, DEFAULTABLE)
     for name, value in tree.items():
-        if name in DEFAULT_KEYS and (check := KEY_CHECKS.get(name)):
+        if name in DEFAULTABLE and (check := KEY_CHECKS.get(name)):
             yield from check(value, f"{key}.{name}")
 
 
