@@ -75,6 +75,11 @@ class Job(Record):
     pinned: Origin | None = None
 
     @property
+    def tags(self) -> tuple[str, ...]:
+        """The runner tags, none if nobody set any."""
+        return self.values.tags.value if self.values.tags else ()
+
+    @property
     def epochs_in_all(self) -> int:
         """Epochs that one model trains in this job, over all trials."""
         return self.epochs * (self.trials.value if self.trials else 1)

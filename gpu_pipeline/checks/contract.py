@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.finding import Finding, Place
+from gpu_pipeline.checks.wording import named
 from gpu_pipeline.cluster.emitted import Emission
+from gpu_pipeline.cluster.runner_config import Runner, RunnerFile
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.record import Record
 from gpu_pipeline.routing_model import Pool
-from gpu_pipeline.words import count
-
-if TYPE_CHECKING:  # rendering needs the words below and never a runner's configuration
-    from gpu_pipeline.cluster.runner_config import Runner, RunnerFile
 
 
 class Contract(Record):
@@ -50,25 +47,3 @@ class Contract(Record):
     def finding(self, code: str, line: int, key: str, message: str, *, fix: str) -> Finding:
         """A finding about a line of the runner's file."""
         return finding(code, Place(file=self.file.file, line=line, key=key), message, fix=fix)
-
-
-def pair(text: str) -> tuple[str, str]:
-    """The two sides of `label=value`."""
-    label, _, value = text.partition("=")
-    return label, value
-
-
-def own_label(pool: Pool) -> str | None:
-    """The node label of a pool, `label=value`, as far as the routing says it."""
-    return pool.node_selector or pool.label
-
-
-def named(jobs: Iterable[Job]) -> str:
-    """How many jobs, and their names."""
-    names = list(dict.fromkeys(job.name for job in jobs))
-    return f"{count(len(names), 'job')} ({', '.join(names)})"
-
-
-def with_gpu(name: str, pool: Pool) -> str:
-    """A pool and its GPU: `ci-compile (NVIDIA L4)`."""
-    return f"{name} ({pool.gpu})"

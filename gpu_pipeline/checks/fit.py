@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from gpu_pipeline.checks.catalogue import finding
-from gpu_pipeline.checks.contract import named, own_label, with_gpu
 from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.checks.gpu_sharing import check_gpu_sharing
+from gpu_pipeline.checks.wording import named, with_gpu
 from gpu_pipeline.cluster.emitted import Locate
 from gpu_pipeline.cluster.fit import (
     NodeSize,
@@ -19,6 +19,7 @@ from gpu_pipeline.cluster.fit import (
     pod_request,
     shown,
 )
+from gpu_pipeline.cluster.labels import own_label
 from gpu_pipeline.jobs import Job, Sourced
 from gpu_pipeline.quantity import parse_quantity
 from gpu_pipeline.routing_model import Pool

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from gpu_pipeline.checks.catalogue import finding
-from gpu_pipeline.checks.contract import named, with_gpu
 from gpu_pipeline.checks.finding import Finding, Place
+from gpu_pipeline.checks.wording import named, with_gpu
 from gpu_pipeline.cluster.emitted import Locate
 from gpu_pipeline.cluster.fit import heaviest, jobs_per_gpu, shown
 from gpu_pipeline.jobs import Job

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpu_pipeline.checks.catalogue import finding
-from gpu_pipeline.checks.contract import Contract, named
+from gpu_pipeline.checks.contract import Contract
 from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.checks.runner_capacity import (
     check_at_once,
@@ -22,6 +22,7 @@ from gpu_pipeline.checks.runner_permissions import check_permissions
 from gpu_pipeline.checks.runner_places import check_places
 from gpu_pipeline.checks.runner_selector import check_manager, check_selectors
 from gpu_pipeline.checks.runner_sizes import check_sizes
+from gpu_pipeline.checks.wording import named
 from gpu_pipeline.cluster.emitted import Locate, emissions
 from gpu_pipeline.cluster.runner_config import (
     Runner,
@@ -113,11 +114,11 @@ def _served(
     jobs: Sequence[Job], file: RunnerFile, *, name: str | None, given_tags: Sequence[str]
 ) -> list[tuple[Runner, list[Job]]]:
     """Each runner with the jobs it takes; every job is taken by one runner at most."""
-    tag_sets = list(dict.fromkeys(tags_of(job) for job in jobs))
+    tag_sets = list(dict.fromkeys(job.tags for job in jobs))
     served = []
     for runner in _meant(select_runners(file, name), tag_sets, given_tags):
         tags = served_tags(file, runner, tag_sets, given_tags)
-        served.append((runner, [job for job in jobs if _takes(runner, tags, tags_of(job))]))
+        served.append((runner, [job for job in jobs if _takes(runner, tags, job.tags)]))
     owners: dict[str, Runner] = {}
     for runner, mine in served:
         for job in mine:
@@ -152,11 +153,6 @@ def _takes(runner: Runner, tags: tuple[str, ...] | None, wanted: tuple[str, ...]
     return wanted == tags if runner.name == runner_name_of(tags) else set(wanted) <= set(tags)
 
 
-def tags_of(job: Job) -> tuple[str, ...]:
-    """The tags of a job."""
-    return job.values.tags.value if job.values.tags else ()
-
-
 def _unserved(
     jobs: Sequence[Job], file: RunnerFile, contracts: Iterable[Contract]
 ) -> Iterator[Finding]:
@@ -164,7 +160,7 @@ def _unserved(
     left = [job for job in jobs if job.name not in taken]
     if not left:
         return
-    tags = " and ".join(f"[{', '.join(each)}]" for each in dict.fromkeys(map(tags_of, left)))
+    tags = " and ".join(f"[{', '.join(each)}]" for each in dict.fromkeys(job.tags for job in left))
     line = file.runners[0].line
     if not taken:
         yield finding(

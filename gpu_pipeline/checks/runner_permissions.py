@@ -11,10 +11,12 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from gpu_pipeline.checks.catalogue import finding
-from gpu_pipeline.checks.contract import Contract, named, own_label, pair, with_gpu
+from gpu_pipeline.checks.contract import Contract
 from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.checks.permission_probes import near, other_names, spelt_out
+from gpu_pipeline.checks.wording import named, with_gpu
 from gpu_pipeline.cluster.emitted import Emission, Locate, emissions
+from gpu_pipeline.cluster.labels import own_label, pair
 from gpu_pipeline.cluster.runner_config import Setting
 from gpu_pipeline.cluster.runner_keys import Kind, instead_of, permission_for
 from gpu_pipeline.cluster.runner_needs import by_permission, smallest_line

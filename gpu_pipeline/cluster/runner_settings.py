@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gpu_pipeline.checks.contract import pair
-from gpu_pipeline.checks.runner import tags_of
 from gpu_pipeline.cluster.emitted import Locate, emissions
+from gpu_pipeline.cluster.labels import pair
 from gpu_pipeline.cluster.pool_start import start_of
 from gpu_pipeline.cluster.runner_config import runner_name_of
 from gpu_pipeline.cluster.runner_keys import (
@@ -76,7 +75,7 @@ def runner_helm(
 def _groups(jobs: Sequence[Job], tags: Sequence[str]) -> dict[tuple[str, ...], list[Job]]:
     groups: dict[tuple[str, ...], list[Job]] = {}
     for job in jobs:
-        groups.setdefault(tags_of(job), []).append(job)
+        groups.setdefault(job.tags, []).append(job)
     if not tags:
         return groups
     chosen = {each: mine for each, mine in groups.items() if set(each) == set(tags)}

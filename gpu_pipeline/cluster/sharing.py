@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from gpu_pipeline.checks.contract import own_label
 from gpu_pipeline.cluster.fit import jobs_per_gpu, shown
+from gpu_pipeline.cluster.labels import own_label
 from gpu_pipeline.cluster.pool_start import scales
 from gpu_pipeline.cluster.runner_keys import GPU_RESOURCE
 from gpu_pipeline.quantity import parse_quantity
