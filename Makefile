@@ -54,8 +54,10 @@ golden: $(VENV)/dev
 # What is written from the code: the schema, the list of findings, the commands, the README's picture.
 docs: $(VENV)/dev
 	$(VENV)/bin/python generate_pipeline.py schema -o docs/routing.schema.json
-	$(VENV)/bin/python -c "from gpu_pipeline.reports.findings import index; print(index())" > docs/findings/README.md
-	$(VENV)/bin/python -c "from gpu_pipeline import cli; from gpu_pipeline.reports.commands import commands_page as page; print(page(cli.build_parser()), end='')" > docs/commands.md
+	$(VENV)/bin/python -c "from gpu_pipeline.reports.findings import index; print(index())" > docs/findings/README.md.new
+	mv docs/findings/README.md.new docs/findings/README.md
+	$(VENV)/bin/python -c "from gpu_pipeline import cli; from gpu_pipeline.reports.commands import commands_page as page; print(page(cli.build_parser()), end='')" > docs/commands.md.new
+	mv docs/commands.md.new docs/commands.md
 	$(VENV)/bin/python docs/images/recording.py
 
 $(VENV)/bin/python:

@@ -11,12 +11,10 @@ from msgspec.structs import replace
 from gpu_pipeline.child import Child, plan_child
 from gpu_pipeline.context import Context
 from gpu_pipeline.contexts import parent_contexts
-from gpu_pipeline.loading import LoadedRouting
+from gpu_pipeline.loading import LoadedRouting, parse_routing
 from gpu_pipeline.outcomes import outcome_of
 from gpu_pipeline.record import Record
 from gpu_pipeline.render import render
-from gpu_pipeline.resolve import resolve_jobs
-from gpu_pipeline.routing import read_routing
 from gpu_pipeline.routing_model import Pipeline
 
 REFERENCE = Path(__file__).resolve().parent.parent / "tests" / "reference"
@@ -56,7 +54,7 @@ class Workload(Record):
 
     def load(self) -> None:
         """From the bytes of routing.toml to resolved jobs."""
-        _load(self.data)
+        parse_routing(self.data, "routing.toml", TEMPLATES)
 
     def with_own_variables(self) -> Workload:
         """The same, but no two jobs alike: nothing that is decided for one holds for another."""
@@ -72,18 +70,11 @@ def workload(jobs: int) -> Workload:
     shipped = (REFERENCE / "routing.toml").read_text(encoding="utf-8")
     added = "".join(f'"m{n:05}", ' for n in range(max(0, jobs - _SHIPPED_JOBS) // 2))
     data = shipped.replace(_FIRST_MODEL, added + _FIRST_MODEL, 1).encode("utf-8")
-    routed = _load(data)
+    routed = parse_routing(data, "routing.toml", TEMPLATES)
     contexts = tuple(parent_contexts(routed.routing))
     pipeline = routed.routing.pipeline or Pipeline()
     child = plan_child(routed.jobs, contexts[0], pipeline=pipeline, fingerprint="0" * 16)
     return Workload(data=data, routed=routed, contexts=contexts, child=child)
-
-
-def _load(data: bytes) -> LoadedRouting:
-    routing, problems = read_routing(data, "routing.toml")
-    jobs = resolve_jobs(routing, problems)
-    problems.raise_if_any()
-    return LoadedRouting(data=data, routing=routing, jobs=jobs, lines=problems)
 
 
 def seconds(work: Callable[[], object], *, runs: int = 5) -> float:

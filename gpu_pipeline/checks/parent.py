@@ -17,7 +17,7 @@ from gpu_pipeline.checks.forwarding import check_forwarding, check_self_referenc
 from gpu_pipeline.checks.parent_jobs import Trigger, check_trigger_jobs, find_triggers
 from gpu_pipeline.child import Child
 from gpu_pipeline.ci_file import CiFile
-from gpu_pipeline.ci_jobs import CiJob, resolve_ci_jobs, resolved_at
+from gpu_pipeline.ci_jobs import CiJob, Fault, resolve_ci_jobs, resolved_at
 from gpu_pipeline.context import Context
 from gpu_pipeline.outcomes import Mode, Outcome, mode_of
 from gpu_pipeline.record import Record
@@ -59,47 +59,48 @@ def check_parent(
     `output` the file that the generator writes.
     """
     jobs, faults = resolve_ci_jobs(file)
-    include = file.root.get("include")
-    found = [
-        _unreadable(
-            Place(file=file.name, line=fault.line, job=fault.job, key=fault.key), fault.message
-        )
-        for fault in faults
-        if not (fault.missing and include)
-    ]
-    found += _refused_rules(file, jobs)
-    is_refused = bool(found)
-    if include:
-        found.append(
-            finding(
-                "PAR115",
-                Place(file=file.name, line=include.line, key="include"),
-                "what the included files add or change is not known here",
-                fix="check the merged file instead, which GitLab's pipeline editor shows",
-            )
-        )
     triggers = find_triggers(jobs)
-    if not triggers and not include and not is_refused:
-        found.append(
-            finding(
-                "PAR102",
-                Place(file=file.name),
-                "no job has trigger:include with an artifact",
-                fix="add a job whose trigger includes the generated file and names its job",
-            )
-        )
+    found = [*_faults(file, faults), *_refused_rules(file, jobs)]
+    is_refused = bool(found)
+    found += _missing(file, triggers, is_refused=is_refused)
     found += check_trigger_jobs(file, jobs, triggers, output=output)
     found += check_forwarding(file, triggers, child)
     found += check_self_references(file, triggers)
     found += _deadlocks(file, triggers, child)
-    if is_refused:
-        return sorted(found, key=lambda each: each.sort_key)
-    try:
-        seen = [_look(file, jobs, triggers, context, outcome) for context in contexts]
-    except _RefusedError as refused:
-        return sorted([*found, refused.finding], key=lambda each: each.sort_key)
-    found += _compare(file, triggers, seen)
+    if not is_refused:
+        try:
+            seen = [_look(file, jobs, triggers, context, outcome) for context in contexts]
+            found += _compare(file, triggers, seen)
+        except _RefusedError as refused:
+            found.append(refused.finding)
     return sorted(found, key=lambda each: each.sort_key)
+
+
+def _faults(file: CiFile, faults: Sequence[Fault]) -> Iterator[Finding]:
+    """What cannot be worked out, unless an included file may have it."""
+    for fault in faults:
+        if not (fault.missing and file.root.get("include")):
+            place = Place(file=file.name, line=fault.line, job=fault.job, key=fault.key)
+            yield _unreadable(place, fault.message)
+
+
+def _missing(file: CiFile, triggers: Sequence[Trigger], *, is_refused: bool) -> Iterator[Finding]:
+    """Included files, which are not looked at; or that nothing triggers a child."""
+    include = file.root.get("include")
+    if include:
+        yield finding(
+            "PAR115",
+            Place(file=file.name, line=include.line, key="include"),
+            "what the included files add or change is not known here",
+            fix="check the merged file instead, which GitLab's pipeline editor shows",
+        )
+    elif not triggers and not is_refused:
+        yield finding(
+            "PAR102",
+            Place(file=file.name),
+            "no job has trigger:include with an artifact",
+            fix="add a job whose trigger includes the generated file and names its job",
+        )
 
 
 def _refused_rules(file: CiFile, jobs: Mapping[str, CiJob]) -> Iterator[Finding]:
@@ -178,45 +179,8 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 
 def _compare(file: CiFile, triggers: Sequence[Trigger], seen: Sequence[_Seen]) -> Iterator[Finding]:
-    by_name = {trigger.job.name: trigger for trigger in triggers}
-    for name, trigger in by_name.items():
-        place = Place(file=file.name, line=trigger.job.line, job=name)
-        started = [each for each in seen if name in each.triggers]
-        empty = [each.context.name for each in started if each.outcome.is_empty]
-        orphaned = [
-            each.context.name
-            for each in started
-            if trigger.generator not in each.modes and trigger.generator_exists
-        ]
-        manual = [each.context.name for each in started if _only_buttons(each.outcome)]
-        clicked = [each.context.name for each in started if each.waits_for_a_click(trigger)]
-        if empty:
-            yield finding(
-                "PAR103", place,
-                f"exists where the child would have no job: {', '.join(empty)}",
-                fix="give it the rules under which the child has jobs; see `preview --all`",
-            )  # fmt: skip
-        if orphaned:
-            yield finding(
-                "PAR105", place,
-                f"exists where {trigger.generator} does not: {', '.join(orphaned)}",
-                fix=f"give {trigger.generator} the same rules",
-            )  # fmt: skip
-        if manual and trigger.strategy == "depend":
-            yield finding(
-                "PAR109", place,
-                f"waits for a child of manual jobs only ({', '.join(manual)}): GitLab reports it "
-                "as failed, or as running for ever",
-                fix="use a trigger job without strategy for such pipelines, or strategy: mirror "
-                "(GitLab 18.2 or newer)",
-            )  # fmt: skip
-        if clicked:
-            yield finding(
-                "PAR116", place,
-                f"waits for a click, itself or its generate job, where the child's jobs run by "
-                f"themselves: {', '.join(clicked)}",
-                fix="let both run by themselves in a schedule, where nobody is there to click",
-            )  # fmt: skip
+    for trigger in {trigger.job.name: trigger for trigger in triggers}.values():
+        yield from _compare_one(file, trigger, [s for s in seen if trigger.job.name in s.triggers])
     forgotten = [
         each.context.name
         for each in seen
@@ -227,6 +191,42 @@ def _compare(file: CiFile, triggers: Sequence[Trigger], seen: Sequence[_Seen]) -
             "PAR104", Place(file=file.name),
             f"jobs of the child would run, but no trigger job exists: {', '.join(forgotten)}",
             fix="add a rule to a trigger job, or take the child's rule away",
+        )  # fmt: skip
+
+
+def _compare_one(file: CiFile, trigger: Trigger, started: Sequence[_Seen]) -> Iterator[Finding]:
+    """What goes wrong in the kinds of parent pipeline that have this trigger job."""
+    place = Place(file=file.name, line=trigger.job.line, job=trigger.job.name)
+
+    def where(holds: Callable[[_Seen], bool]) -> str:
+        return ", ".join(each.context.name for each in started if holds(each))
+
+    if empty := where(lambda each: each.outcome.is_empty):
+        yield finding(
+            "PAR103", place, f"exists where the child would have no job: {empty}",
+            fix="give it the rules under which the child has jobs; see `preview --all`",
+        )  # fmt: skip
+    orphaned = where(lambda each: trigger.generator not in each.modes)
+    if orphaned and trigger.generator_exists:
+        yield finding(
+            "PAR105", place, f"exists where {trigger.generator} does not: {orphaned}",
+            fix=f"give {trigger.generator} the same rules",
+        )  # fmt: skip
+    manual = where(lambda each: _only_buttons(each.outcome))
+    if manual and trigger.strategy == "depend":
+        yield finding(
+            "PAR109", place,
+            f"waits for a child of manual jobs only ({manual}): GitLab reports it as failed, or as "
+            "running for ever",
+            fix="use a trigger job without strategy for such pipelines, or strategy: mirror "
+            "(GitLab 18.2 or newer)",
+        )  # fmt: skip
+    if clicked := where(lambda each: each.waits_for_a_click(trigger)):
+        yield finding(
+            "PAR116", place,
+            "waits for a click, itself or its generate job, where the child's jobs run by "
+            f"themselves: {clicked}",
+            fix="let both run by themselves in a schedule, where nobody is there to click",
         )  # fmt: skip
 
 
