@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from http import HTTPStatus
 
 import requests
 
-from gpu_pipeline.errors import GitLabError
+from gpu_pipeline.errors import GitLabError, RefusedError
 from gpu_pipeline.gitlab.attempts import Attempt
 from gpu_pipeline.gitlab.bodies import pieces
 from gpu_pipeline.gitlab.connection import Connection
@@ -26,7 +27,8 @@ def read_log(
 ) -> Evidence:
     """What the log of a job says, or its beginning until so many `commands` have run.
 
-    Nothing for a job that cannot have a log yet. The connection may break while the log is read;
+    Nothing for a job that cannot have a log yet, or whose log is gone: it expired, or somebody
+    erased it. The connection may break while the log is read;
     then it is read again from its start, for `deadline` seconds. Raises GitLabError when they are
     over, or for a refusal.
     """
@@ -38,6 +40,10 @@ def read_log(
         try:
             with connection.asking(what, role="Reporter"):
                 return _read(connection, attempt, deadline, commands)
+        except RefusedError as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+            return Evidence()
         except _BrokenError as error:
             if time.monotonic() - began + pause > deadline:
                 raise GitLabError(

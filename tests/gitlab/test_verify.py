@@ -254,6 +254,17 @@ def test_a_log_that_never_arrives_is_an_error_of_the_network(
     assert done.out == ""
 
 
+def test_a_log_that_is_gone_leaves_its_job_unproven_and_the_others_as_they_are(
+    gitlab: GitLab, world: World, server: GitLabServer
+) -> None:
+    parent, child = night(world)
+    gone = world.jobs_of(child)[0]
+    server.faults.always("GET", f"/jobs/{gone.id}/trace$", "404")
+    done = gitlab("verify", parent.id, *AS_RENDERED)
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[-1] == "19 jobs: 18 PASS, 1 UNPROVEN"
+
+
 def test_a_log_of_which_the_server_sends_half_proves_less(
     gitlab: GitLab, world: World, server: GitLabServer
 ) -> None:
