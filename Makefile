@@ -14,7 +14,7 @@ preview: $(VENV)/runtime
 	$(VENV)/bin/python generate_pipeline.py preview $(ARGS)
 
 test: $(VENV)/dev $(CLIENTS)/installed
-	$(VENV)/bin/python -m pytest -n auto $(ARGS)
+	$(VENV)/bin/python -m pytest -n auto --dist worksteal $(ARGS)
 
 # The commands of `gitlab` against a real project: docs/gitlab.md says which variables name it.
 e2e: $(VENV)/dev
