@@ -107,17 +107,18 @@ def _proposals(planner: Planner, plan: Plan, options: argparse.Namespace) -> Pro
     units = units_of(workload)
 
     def edits(choice: Choice) -> dict[KeyPath, object]:
-        return routing_edits(choice, workload, units, planner.loaded.jobs, _reason)
+        return routing_edits(choice, workload, units, planner.loaded.routed.jobs, _reason)
 
-    def realise(choice: Choice) -> Plan | None:
-        """The plan of the routing so edited; None if it does not load, or fits worse than now."""
+    def realise(choice: Choice) -> Plan | str:
+        """The plan of the routing so edited, or why not: it does not load, or fits worse."""
         model = chosen(workload, {unit.name: unit for unit in units}, choice)
         try:
             routed = _edited(planner, edits(choice), options)
-        except RoutingError:
-            return None
+        except RoutingError as error:
+            first = error.problems[0]
+            return f"the routing that it needs is refused: {first.path}: {first.message}"
         if model is None or _errors(routed) > _errors(planner.loaded.routed):
-            return None
+            return "its jobs would fit their nodes worse than now; `check` says how"
         return summarise(simulate(timed(planner.workload(planner.select(routed)), model)))
 
     search = Search(workload, units, realise)
@@ -125,7 +126,9 @@ def _proposals(planner: Planner, plan: Plan, options: argparse.Namespace) -> Pro
         Proposal(suggestion=each, patch=_patch(planner, edits(each.choice), options.routing))
         for each in search.suggestions()
     ]
-    return Proposals(now=plan, found=found, units=units, looked_at=search.looked_at)
+    return Proposals(
+        now=plan, found=found, units=units, looked_at=search.looked_at, refused=search.refused
+    )
 
 
 def _errors(routed: LoadedRouting) -> int:

@@ -23,8 +23,8 @@ def routing_edits(
 ) -> dict[Path, object]:
     """The keys to set, and those to remove (None); `reason` is written beside a new pool.
 
-    A key is set where the pool was chosen, or in the model's own table, which is stronger than its
-    family's.
+    `jobs` are all of the routing, of which the workload may hold some only. A key is set where the
+    pool was chosen, or in the model's own table, which is stronger than its family's.
     """
     by_name = {job.name: job for job in jobs}
     named = {unit.name: unit for unit in units}
@@ -48,10 +48,7 @@ def routing_edits(
         edits |= _shares([(job, there) for job, here, there in scaled if there.gpu != here.gpu])
         for job, here, there in scaled:
             edits |= _seconds(job, there.seconds.value / here.seconds.value)
-    for name in _left_empty(choice, workload, named):
-        edits = {path: value for path, value in edits.items() if path[:2] != ("pools", name)}
-        edits["pools", name] = None
-    return edits
+    return _without_empty_pools(edits, jobs)
 
 
 def _pool_keys(unit: Unit, jobs: Mapping[str, Job]) -> list[Path]:
@@ -97,11 +94,28 @@ def _seconds(job: Job, longer: float) -> dict[Path, object]:
     return edits
 
 
-def _left_empty(choice: Choice, workload: Workload, units: Mapping[str, Unit]) -> list[str]:
-    """Pools that no job uses any more, which a routing may not have."""
-    homes = {job: home for name, home in choice.homes.items() for job in units[name].jobs}
-    used = {homes.get(job.name, job.pool) for job in workload.jobs}
-    return [name for name in workload.pools if name not in used]
+def _without_empty_pools(edits: Mapping[Path, object], jobs: Sequence[Job]) -> dict[Path, object]:
+    """The edits, and those that remove the pools which no job uses any more: a routing has none."""
+    chosen = {job.name: _chosen(job, edits) for job in jobs}
+    used = {edits.get(chosen[job.name], job.pool.value) for job in jobs}
+    empty = {job.pool.value for job in jobs} - used
+    kept = {
+        path: value for path, value in edits.items() if path[0] != "pools" or path[1] not in empty
+    }
+    for job in jobs:
+        # A family may still name the pool that all its models have left, each for itself.
+        there, here = chosen[job.name], job.pool.origin.key
+        if job.pool.value in empty and here not in kept:
+            kept[here] = edits[there]
+            kept[*here[:-1], "reason"] = edits[*there[:-1], "reason"]
+    return kept | {("pools", name): None for name in sorted(empty)}
+
+
+def _chosen(job: Job, edits: Mapping[Path, object]) -> Path:
+    """The key that chooses the pool of a job once the edits are made."""
+    here = job.pool.origin.key
+    own: Path = ("models", job.model, "pool") if job.model and here[0] != "models" else here
+    return own if own in edits else here
 
 
 def unified_diff(before: bytes, after: bytes, name: str) -> str:

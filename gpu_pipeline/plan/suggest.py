@@ -67,14 +67,16 @@ class Suggestion(Record):
 class Search:
     """Looks for better plans of one workload. Plans are kept: neighbours come up again.
 
-    `realise` gives the plan of a routing that is edited by a choice, or None for one that must not
-    be. The search goes by the workload, where a moved job stands elsewhere in the order than it
+    `realise` gives the plan of a routing that is edited by a choice, or why it must not be edited
+    so. The search goes by the workload, where a moved job stands elsewhere in the order than it
     will in the file; what is suggested, and told of its steps, is what the edited routing gives.
     """
 
     def __init__(
-        self, workload: Workload, units: tuple[Unit, ...], realise: Callable[[Choice], Plan | None]
+        self, workload: Workload, units: tuple[Unit, ...], realise: Callable[[Choice], Plan | str]
     ) -> None:
+        self.refused: dict[Goal, str] = {}
+        """Why what was found towards a goal is not suggested, where it was refused."""
         self._workload = workload
         self._units = {unit.name: unit for unit in units}
         self._realise = realise
@@ -115,8 +117,11 @@ class Search:
         if best > start * (1 - _LEAST_GAIN):
             return None
         plan = self._realise(choice)
+        if isinstance(plan, str):
+            self.refused[goal] = plan
+            return None
         score = self._score_of(goal, plan)
-        if plan is None or score is None or score > start * (1 - _LEAST_GAIN):
+        if score is None or score > start * (1 - _LEAST_GAIN):
             return None
         return Suggestion(goal=goal, choice=choice, plan=plan, steps=tuple(self._steps(choice)))
 
@@ -165,10 +170,9 @@ class Search:
         for step in steps_of(choice, self._units):
             plan = self._realise(_without(choice, step))
             # Taken back alone, a step may leave what is not possible; then all of it is the reason.
-            if plan is None:
-                plan = self._now
-            if plan is not None:
-                yield step, plan
+            without = self._now if isinstance(plan, str) else plan
+            if without is not None:
+                yield step, without
 
     def _plan(self, choice: Choice) -> Plan | None:
         """The plan of a choice; None for one that is not possible."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.plan.suggest import Goal, Step, Suggestion
@@ -22,12 +22,16 @@ class Proposal(Record):
 
 
 class Proposals(Record):
-    """All that `plan --suggest` found; `units` are what could have been moved."""
+    """All that `plan --suggest` found.
+
+    `units` are what could have been moved; `refused` says by goal why what was found is left out.
+    """
 
     now: Plan
     found: Sequence[Proposal]
     units: Sequence[Unit]
     looked_at: int
+    refused: Mapping[Goal, str]
 
 
 def suggestions(proposals: Proposals, output_format: str) -> str:
@@ -52,6 +56,7 @@ def suggestions(proposals: Proposals, output_format: str) -> str:
         f"more at once on {pool}: whether they fit the card is not known ({why})"
         for pool, why in cards_unknown(now.schedule.workload).items()
     ]
+    held += [f"a {goal.value} plan: {why}" for goal, why in proposals.refused.items()]
     if held:
         blocks.append(listed_section("Not considered", held, output_format))
     return "\n\n".join(blocks)
@@ -130,6 +135,9 @@ def _json(proposals: Proposals) -> str:
                 {"unit": unit.name, "pool": pool or None, "why": why}
                 for unit in proposals.units
                 for pool, why in unit.held.items()
+            ],
+            "refused": [
+                {"goal": goal.value, "why": why} for goal, why in proposals.refused.items()
             ],
         }
     )

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from gpu_pipeline import plan_command
+from gpu_pipeline.errors import Problem, RoutingError
+
 from ..conftest import SHIPPED
 from .told import SINGLE, Edit, Run, facts
 
@@ -176,3 +179,55 @@ def test_a_family_with_one_job_for_all_moves_as_a_whole(run: Run) -> None:
     told = proposals(run, SHIPPED)
     units = {step["unit"] for each in told["suggestions"] for step in each["steps"]}
     assert not units & {"dqn", "ppo"}
+
+
+SINGLY = (
+    ("price_per_hour = 0.79", "price_per_hour = 9.79"),
+    ('per = "family"', 'per = "model"'),
+)
+
+
+def test_a_pool_that_all_models_leave_one_by_one_is_named_nowhere_any_more(
+    run: Run, edit: Edit
+) -> None:
+    """The family still named it, and the routing so edited would not have loaded."""
+    routing = edit(*SINGLY)
+    (cheapest,) = [
+        each for each in proposals(run, routing)["suggestions"] if each["goal"] == "cheapest"
+    ]
+    subprocess.run(
+        ["git", "apply", "-"], input=cheapest["patch"].encode(), cwd=routing.parent, check=True
+    )
+    assert "[pools.ci-compile]" not in routing.read_text(encoding="utf-8")
+    assert "an L40S would idle" not in routing.read_text(encoding="utf-8")
+    assert "pools" in facts(run, "--routing", routing)
+
+
+def test_a_pool_stays_for_the_jobs_that_were_not_asked_for(run: Run, edit: Edit) -> None:
+    routing = edit(*SINGLY)
+    some = ("--suggest", "--routing", routing, "--job", "*-kan", "--job", "*-ppo")
+    first = facts(run, *some)["suggestions"][0]
+    assert first["goal"] == "cheaper"
+    subprocess.run(
+        ["git", "apply", "-"], input=first["patch"].encode(), cwd=routing.parent, check=True
+    )
+    assert "[pools.ci-compile]" in routing.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("output_format", ["text", "json"])
+def test_what_is_found_and_refused_is_said(
+    output_format: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise RoutingError([Problem(file="r", line=1, path="pools.x", message="not so")])
+
+    monkeypatch.setattr(plan_command, "_edited", refuse)
+    out = run("plan", "--suggest", "--routing", SINGLE, "--format", output_format).out
+    if output_format == "json":
+        told = json.loads(out)
+        assert not told["suggestions"]
+        assert told["refused"][0]["goal"] == "cheaper"
+    else:
+        assert "Not considered" in out
+    why = "the routing that it needs is refused: pools.x: not so"
+    assert why in " ".join(out.split())
