@@ -95,10 +95,10 @@ def _sweep(planner: Planner, options: argparse.Namespace) -> str:
 def _edited(
     planner: Planner, values: Mapping[KeyPath, object], options: argparse.Namespace
 ) -> LoadedRouting:
-    """The routing at hand with some keys changed. Raises RoutingError."""
+    """The routing at hand with some keys changed. Raises RoutingError or UsageError."""
     from gpu_pipeline.plan.edits import edited
 
-    data = edited(planner.loaded.routed.data, values)
+    data = edited(planner.loaded.routed.data, values, display(options.routing))
     return parse_routing(data, display(options.routing), resolved(options.templates))
 
 
@@ -117,6 +117,8 @@ def _proposals(planner: Planner, plan: Plan, options: argparse.Namespace) -> Pro
         except RoutingError as error:
             first = error.problems[0]
             return f"the routing that it needs is refused: {first.path}: {first.message}"
+        except UsageError as error:
+            return str(error)
         if model is None or _errors(routed) > _errors(planner.loaded.routed):
             return "its jobs would fit their nodes worse than now; `check` says how"
         return summarise(simulate(timed(planner.workload(planner.select(routed)), model)))
@@ -145,4 +147,4 @@ def _patch(planner: Planner, edits: Mapping[KeyPath, object], path: Path) -> str
     from gpu_pipeline.plan.edits import edited
 
     data = planner.loaded.routed.data
-    return unified_diff(data, edited(data, edits), display(path))
+    return unified_diff(data, edited(data, edits, display(path)), display(path))

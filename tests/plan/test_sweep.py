@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from .told import Run, facts
+from .told import Edit, Run, facts
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,21 @@ def test_a_value_that_the_routing_refuses_is_said_at_its_place(run: Run) -> None
     assert result.code == 0
     assert "Not possible:" in result.out
     assert "  0: " in result.out
+
+
+DEEP = "dqn.tasks.hyperopt.epochs=1,2"
+
+
+def test_a_model_in_an_inline_table_can_be_swept(run: Run, edit: Edit) -> None:
+    routing = edit(("[models.dqn]\nseconds", "[models]\ndqn = { seconds"), ("= 1100", "= 1100 }"))
+    (curve,) = facts(run, "--sweep", DEEP, "--routing", routing, "--job", "hyperopt-dqn")
+    few, many = (point["makespan"] for point in curve["points"])
+    assert few < many
+
+
+def test_a_table_of_dotted_keys_is_refused_and_not_written_elsewhere(run: Run, edit: Edit) -> None:
+    routing = edit(("[models.dqn]\n", "[models]\ndqn."))
+    result = run("plan", "--sweep", DEEP, "--routing", routing)
+    assert result.code == 2
+    assert "routing.toml spells models.dqn with dotted keys; write [models.dqn]" in result.err
+    facts(run, "--sweep", "dqn.epochs=1,2", "--routing", routing)
