@@ -94,7 +94,10 @@ def _smaller(
     smaller = replace(
         workload,
         jobs=tuple(map(capped, workload.jobs)),
-        pools={**workload.pools, pool.name: replace(pool, concurrency=max(count, 1))},
+        pools={
+            **workload.pools,
+            pool.name: replace(pool, concurrency=max(count, pool.concurrency)),
+        },
     )
     word = _RESOURCE_WORDS[RESOURCES[resource]]
     shown = f"{request}m" if resource == 0 else f"{request / 2**30:.1f}Gi"

@@ -197,3 +197,19 @@ def test_both_sides_of_a_comparison_have_their_place_whatever_they_are_called(ru
 def test_a_share_of_next_to_nothing_has_a_plan(run: Run, edit: Edit) -> None:
     result = run("plan", "--routing", edit(("gpu_utilization = 0.34", "gpu_utilization = 5e-324")))
     assert (result.code, result.err) == (0, "")
+
+
+def test_smaller_requests_do_not_take_away_slots_that_other_jobs_use(run: Run, edit: Edit) -> None:
+    """Only one of the largest fits on a node, next to which there is room for smaller ones."""
+    large = 'requests = { cpu = "5000m" }\nlimits = { cpu = "6000m" }\n'
+    routing = edit(
+        ("concurrency = 4 ", 'allocatable = { cpu = "7800m" }\nconcurrency = 4 '),
+        ("[models.dqn]\n", f"[models.tft]\n{large}[models.dqn]\n"),
+    )
+    plan = facts(run, "--routing", routing, code=1)
+    (smaller,) = [
+        each
+        for each in plan["changes"]
+        if each["pool"] == "ci-training" and each["what"].startswith("CPU requests")
+    ]
+    assert smaller["makespan"] < plan["makespan"]
