@@ -23,6 +23,7 @@ from gpu_pipeline.gitlab.checkups.runners import check_runners, check_timeout
 from gpu_pipeline.gitlab.checkups.schedules import check_schedules
 from gpu_pipeline.gitlab.checkups.variables import check_variables
 from gpu_pipeline.gitlab.connection import connect
+from gpu_pipeline.gitlab.outputs import check_outputs
 from gpu_pipeline.loading import load_routing
 from gpu_pipeline.reports.doctor import doctor
 from gpu_pipeline.results import deliver
@@ -31,6 +32,7 @@ from gpu_pipeline.yaml_text import YamlError
 
 def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Print a line for each thing that was looked at; exit 1 when one of them is an error."""
+    check_outputs(options)
     routed = load_routing(options.routing, options.templates)
     parent = _parent(options.parent)
     connection = connect(options, environment, to="read settings, runners and schedules")

@@ -19,19 +19,21 @@ from gitlab.v4.objects import ProjectPipeline
 from gpu_pipeline.console import show
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.durations_file import Durations, durations_text
-from gpu_pipeline.errors import EXIT_OK, NothingToRunError
+from gpu_pipeline.errors import EXIT_OK, NothingToRunError, UsageError
 from gpu_pipeline.files import display, write_atomically
 from gpu_pipeline.gitlab.attempts import Attempt, attempt_from, moment, newest_attempts
 from gpu_pipeline.gitlab.connection import Connection, connect
 from gpu_pipeline.gitlab.history_cache import Cache
 from gpu_pipeline.gitlab.logs import read_log
 from gpu_pipeline.gitlab.measured import PastJob, PastRun, measured
+from gpu_pipeline.gitlab.outputs import check_outputs
 from gpu_pipeline.gitlab.parallel import in_parallel
 from gpu_pipeline.gitlab.ran import printed_route
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.loading import load_routing, note
 from gpu_pipeline.names import CHILD_SOURCE
 from gpu_pipeline.reports.layout import table
+from gpu_pipeline.results import output_of
 from gpu_pipeline.words import count
 
 _ENDED = ("success", "failed", "canceled", "skipped")
@@ -41,6 +43,9 @@ _FIRST_COMMANDS = 6
 
 def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Write the durations file. Raises NothingToRunError if no job was measured."""
+    check_outputs(options)
+    if output_of(options) is None:
+        raise UsageError("-o -: the cache stands beside it; name a file")
     jobs = {job.name: job for job in load_routing(options.routing, options.templates).jobs}
     connection = connect(options, environment, to="list pipelines and read logs")
     cache = Cache(

@@ -22,6 +22,7 @@ from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, NothingToRunError, UsageE
 from gpu_pipeline.files import display, read_bytes, resolved
 from gpu_pipeline.gitlab.connection import Connection, connect
 from gpu_pipeline.gitlab.lint_places import sources_of, spot_of
+from gpu_pipeline.gitlab.outputs import check_outputs
 from gpu_pipeline.loading import Loaded, load
 from gpu_pipeline.outcomes import outcome_of
 from gpu_pipeline.record import Record
@@ -54,6 +55,7 @@ Sources = Callable[[str, CiFile | None], tuple[str, ...]]
 
 def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Print what the server says; exit 1 if it would refuse one of the files."""
+    check_outputs(options)
     loaded = load(options, environment)
     context, child = _child(loaded)
     if options.child is None:

@@ -19,6 +19,7 @@ from gpu_pipeline.files import display, read_bytes, resolved, write_atomically
 from gpu_pipeline.gitlab.attempts import Attempt
 from gpu_pipeline.gitlab.connection import Connection, connect
 from gpu_pipeline.gitlab.logs import read_log
+from gpu_pipeline.gitlab.outputs import check_outputs
 from gpu_pipeline.gitlab.parallel import in_parallel
 from gpu_pipeline.gitlab.pipelines import Node, walk
 from gpu_pipeline.gitlab.planned import PlannedJob, planned_jobs
@@ -34,6 +35,7 @@ from gpu_pipeline.yaml_text import YamlError
 
 def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Judge a pipeline; exit 1 if anything FAILs, with --strict also if anything is UNPROVEN."""
+    check_outputs(options)
     text = _child_text(options) if options.child else None
     connection = connect(options, environment, to="read bridges and logs")
     pipeline = walk(connection, options.pipeline)
