@@ -52,6 +52,23 @@ class Connection(Record):
         """Another project on the server, such as a downstream pipeline's; not asked for yet."""
         return self.client.projects.get(project, lazy=True)
 
+    def read_project(self) -> Project:
+        """The project as the server describes it. Raises GitLabError."""
+        with self.asking("reading the project", role="Reporter"):
+            return self.client.projects.get(self.project_path)
+
+    def default_branch(self, project: Project | None = None) -> str:
+        """The project's default branch; the project is asked for unless it was read before.
+
+        Raises UsageError for a project without one, which nobody has pushed to.
+        """
+        branch = (project or self.read_project()).attributes.get("default_branch")
+        if not branch:
+            raise UsageError(
+                "the project has no default branch yet; push one, or name it with --ref"
+            )
+        return str(branch)
+
     @contextmanager
     def asking(self, what: str, *, role: str = "Developer") -> Iterator[None]:
         """Say of a refusal within that it was `what`, which needs `role` in the project."""

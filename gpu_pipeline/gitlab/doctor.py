@@ -37,11 +37,8 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     parent = _parent(options.parent)
     connection = connect(options, environment, to="read settings, runners and schedules")
     now = datetime.datetime.now(datetime.UTC)
-    with connection.asking("reading the project", role="Reporter"):
-        project = connection.client.projects.get(connection.project_path)
-    ref = options.ref or project.attributes.get("default_branch") or ""
-    if not ref:
-        raise UsageError("the project has no default branch yet; push one, or name it with --ref")
+    project = connection.read_project()
+    ref = options.ref or connection.default_branch(project)
     branch = ask(connection, "branch", "Reporter", lambda: connection.project.branches.get(ref))
     case = Case(
         connection=connection,

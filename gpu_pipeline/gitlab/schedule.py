@@ -38,15 +38,15 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     line, zone = cron.check_cron(options.cron), cron.check_timezone(options.timezone)
     variables = _variables(options)
     connection = connect(options, environment, to="read and write schedules")
+    ref = options.ref or connection.default_branch()
     with connection.asking("reading schedules", role="Reporter"):
-        ref = options.ref or connection.client.projects.get(connection.project_path).default_branch
         listed = connection.project.pipelineschedules.list(get_all=True)
     wanted = Wanted(
         description=options.description,
         settings={
             "cron": line,
             "cron_timezone": options.timezone,
-            "ref": _short(str(ref)),
+            "ref": _short(ref),
             "active": not options.inactive,
         },
         variables=variables,

@@ -12,7 +12,7 @@ from gpu_pipeline.assignments import assignments
 from gpu_pipeline.console import show, tell
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
 from gpu_pipeline.gitlab.attempts import Attempt
-from gpu_pipeline.gitlab.connection import Connection, connect
+from gpu_pipeline.gitlab.connection import connect
 from gpu_pipeline.gitlab.pipelines import FAILED, Node
 from gpu_pipeline.gitlab.retrying import Time
 from gpu_pipeline.gitlab.running import Patience, play, wait_for_end
@@ -25,7 +25,7 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     variables = _variables(options)
     connection = connect(options, environment, to="start pipelines")
     start = Start(
-        ref=_short(options.ref) or _default_branch(connection),
+        ref=_short(options.ref) or connection.default_branch(),
         variables=variables,
         run_id=None if options.no_variables else options.run_id or secrets.token_hex(8),
         patience=options.deadline,
@@ -70,15 +70,6 @@ def _variables(options: argparse.Namespace) -> dict[str, str]:
 def _short(ref: str | None) -> str:
     """A branch or tag as pipelines show it."""
     return (ref or "").removeprefix("refs/heads/").removeprefix("refs/tags/")
-
-
-def _default_branch(connection: Connection) -> str:
-    with connection.asking("reading the project", role="Guest"):
-        project = connection.client.projects.get(connection.project_path)
-    branch = project.attributes.get("default_branch")
-    if not branch:
-        raise UsageError("the project has no default branch; name one with --ref")
-    return str(branch)
 
 
 def _text(started: Started, start: Start, played: Sequence[Attempt], ended: Node | None) -> str:

@@ -113,7 +113,7 @@ class Project:
 
     id: int
     path: str
-    default_branch: str = "main"
+    default_branch: str | None = "main"
     group: str = "team"
     branches: dict[str, bool] = field(default_factory=lambda: {"main": True})  # name: protected
     tags: list[str] = field(default_factory=list)
