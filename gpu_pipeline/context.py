@@ -41,6 +41,13 @@ class Context(Record):
     predefined: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def place(self) -> str:
+        """What it runs on, as the tail of a sentence: " on main", " on tag v1.0", or nothing."""
+        if self.branch:
+            return f" on {self.branch}"
+        return f" on tag {self.tag}" if self.tag else ""
+
+    @property
     def predefined_in_parent(self) -> dict[str, str]:
         """Predefined variables that the rules of the parent see."""
         return {**self.predefined, "CI_PIPELINE_SOURCE": self.source}

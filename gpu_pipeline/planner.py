@@ -77,9 +77,8 @@ class Planner:
         jobs = [job for job in loaded.jobs if outcome.decisions[job.name].included]
         if not jobs:
             context = loaded.context
-            branch = f" on {context.branch}" if context.branch else ""
             raise NothingToRunError(
-                f"a parent pipeline from {context.source}{branch} has no job to plan; "
+                f"a parent pipeline from {context.source}{context.place} has no job to plan; "
                 "--source names another kind, and `preview --all` shows all kinds"
             )
         included = {job.name for job in jobs}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -111,3 +112,18 @@ def test_an_image_without_its_registry_is_pointed_out(
     assert "the image uses ${REGISTRY}, which is not set here" in run("-o", "-").err
     assert run("-o", "-", "--quiet").err == ""
     assert run("-o", "-", "--var", "REGISTRY=r.example.com").err == ""
+
+
+@pytest.mark.parametrize("output_format", ["text", "json"])
+def test_a_parent_on_a_tag_is_shown_with_it(
+    output_format: str, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI_PIPELINE_SOURCE", "web")
+    monkeypatch.setenv("CI_COMMIT_TAG", "v1")
+    out = run("preview", "--format", output_format).out
+    if output_format == "json":
+        assert json.loads(out)["context"] == {"source": "web", "branch": None, "tag": "v1"}
+    else:
+        assert "for a parent pipeline from web on tag v1" in out
+    monkeypatch.setenv("CI_PIPELINE_SOURCE", "push")
+    assert "a parent pipeline from push on tag v1 has no job to plan" in run("plan").err

@@ -120,7 +120,7 @@ def test_an_empty_child_is_refused_with_the_rule_each_job_failed_on(
     result = run("--source", "push", "--branch", "topic")
     assert (result.code, result.out) == (3, "")
     assert result.err.startswith(
-        "error: nothing would run for a parent pipeline from push on branch topic:\n"
+        "error: nothing would run for a parent pipeline from push on topic:\n"
         "  19 jobs (hyperopt-dqn, hyperopt-ppo, train-validate-rl and 16 more):\n    rule 1 ("
     )
     assert result.err.count("does not match") == 3

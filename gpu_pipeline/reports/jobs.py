@@ -1,4 +1,4 @@
-"""The same objects as text, JSON or Markdown."""
+"""The jobs of a child as a table, and the values of one job, as text, JSON or Markdown."""
 
 from __future__ import annotations
 
@@ -28,15 +28,19 @@ def preview(
     if output_format == "json":
         return _json(
             {
-                "context": {"source": context.source, "branch": context.branch},
+                "context": {
+                    "source": context.source,
+                    "branch": context.branch,
+                    "tag": context.tag,
+                },
                 "jobs": [{**_job_facts(each), "mode": modes[each.job.name]} for each in queue],
             }
         )
     pools = list(dict.fromkeys(each.job.pool.value for each in queue))
-    branch = f" on {context.branch}" if context.branch else ""
     numbers = Counter(modes.values())
     how = ", ".join(f"{numbers[mode]} {mode}" for mode in Mode if numbers[mode])
-    total = f"{count(len(queue), 'job')} for a parent pipeline from {context.source}{branch}: {how}"
+    parent = f"a parent pipeline from {context.source}{context.place}"
+    total = f"{count(len(queue), 'job')} for {parent}: {how}"
     of_pools = {pool: _pool_total(pool, [each.job for each in queue], pipeline) for pool in pools}
     rows = _rows(queue, outcome)
     if output_format == "markdown":

@@ -89,9 +89,7 @@ def why_empty(outcome: Outcome, jobs: Sequence[Job]) -> str:
         )
         groups.setdefault(reasons, []).append(name)
     context = outcome.context
-    where = f"branch {context.branch}" if context.branch else f"tag {context.tag}"
-    place = f" on {where}" if context.branch or context.tag else ""
-    lines = [f"nothing would run for a parent pipeline from {context.source}{place}:"]
+    lines = [f"nothing would run for a parent pipeline from {context.source}{context.place}:"]
     for reasons, names in groups.items():
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         lines.append(f"  {count(len(names), 'job')} ({shown}):")
