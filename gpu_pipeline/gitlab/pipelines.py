@@ -48,7 +48,10 @@ class Bridge(Record):
 
 
 class Node(Record):
-    """One pipeline; of each job the newest attempt."""
+    """One pipeline; of each job the newest attempt.
+
+    `is_tag`: `ref` is a tag. Of pipelines that another one started GitLab does not say it.
+    """
 
     id: int
     project: int | str
@@ -59,6 +62,7 @@ class Node(Record):
     created: datetime.datetime | None
     jobs: tuple[Attempt, ...]
     bridges: tuple[Bridge, ...]
+    is_tag: bool = False
 
     def all_nodes(self) -> Iterator[Node]:
         """This pipeline and all below it."""
@@ -144,6 +148,7 @@ class _Walk:
             created=moment(facts.get("created_at")),
             jobs=tuple(jobs),
             bridges=tuple(self._bridge(each, raw[each.id], depth) for each in newest),
+            is_tag=facts.get("tag") is True,
         )
 
     def _bridge(self, attempt: Attempt, facts: Mapping[str, Any], depth: int) -> Bridge:

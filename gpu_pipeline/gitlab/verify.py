@@ -10,10 +10,8 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from msgspec.structs import replace
-
 from gpu_pipeline.ci_file import parse_ci_file
-from gpu_pipeline.context import make_context
+from gpu_pipeline.context import Context, make_context
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, NothingToRunError, UsageError
 from gpu_pipeline.files import display, read_bytes, resolved, write_atomically
 from gpu_pipeline.gitlab.attempts import Attempt
@@ -68,14 +66,23 @@ def _plan(
     name = display(options.child) if options.child else "child-pipeline.yml"
     if text is None:
         text = _rendered(pipeline, options, environment)
-    context = make_context("child", CHILD_SOURCE, branch=pipeline.ref, variables={})
+    context = _context(CHILD_SOURCE, pipeline, {})
     try:
         plan = planned_jobs(parse_ci_file(text, name), context.predefined_in_child)
     except YamlError as error:
         raise UsageError(f"{name}:{error.line}: {error}") from None
     if not plan:
-        raise NothingToRunError(f"{name}: plans no job, so there is nothing to verify")
+        raise NothingToRunError(
+            f"{name}: plans no job, so there is nothing to verify; --child names the file that was "
+            "rendered; `preview --all` shows when jobs run"
+        )
     return plan
+
+
+def _context(source: str, pipeline: Node, variables: Mapping[str, str]) -> Context:
+    """A pipeline from `source` on the branch or tag of the one at hand."""
+    branch, tag = (None, pipeline.ref) if pipeline.is_tag else (pipeline.ref, None)
+    return make_context(source, source, branch=branch, tag=tag, variables=variables)
 
 
 def _rendered(pipeline: Node, options: argparse.Namespace, environment: Mapping[str, str]) -> str:
@@ -97,11 +104,11 @@ def _rendered(pipeline: Node, options: argparse.Namespace, environment: Mapping[
     captured = dict(loaded.context.variables)
     if source == "schedule":
         captured["TRAIN_VALIDATE"] = "true"
-    context = replace(loaded.context, variables=captured)
+    context = _context(source, pipeline, captured)
     note(
         options,
-        f"the plan is what {display(options.routing)} renders for a parent pipeline from {source} "
-        f"on {pipeline.ref}; --child names the file that was rendered then",
+        f"the plan is what {display(options.routing)} renders for a parent pipeline from "
+        f"{source}{context.place}; --child names the file that was rendered then",
     )
     return render(loaded.child(context), resolved(options.templates))
 
