@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
+from typing import Any
 
 from gpu_pipeline.errors import UsageError
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.problems import dotted
 from gpu_pipeline.record import Record
-from gpu_pipeline.routing_model import Family, Model, Pool, Resources, Routing, Table, Task
+from gpu_pipeline.routing_model import Family, Model, Pool, Routing, Table, Task
+from gpu_pipeline.routing_values import Amount
 from gpu_pipeline.toml_lines import Path
-from gpu_pipeline.validation import keys_of
+from gpu_pipeline.validation import bare, keys_of, kind_below
 
 _MAX_VALUES = 100
 _RANGE = re.compile(
@@ -64,13 +66,12 @@ def _paths(key: str, routing: Routing) -> Iterator[Path]:
         if key in known:
             yield from ((kind, name, *key.split(".")) for name in tables[kind])
             return
-    for kind, named in tables.items():
-        for name in named:
-            for prefix in (f"{name}.", f"{kind}.{name}."):
-                rest = key.removeprefix(prefix)
-                if rest != key:
-                    yield _checked(kind, name, rest, key)
-                    return
+    found, refused = _below_tables(key, tables, tuple(routing.tasks or ()))
+    if found:
+        yield found
+        return
+    if refused:
+        raise refused
     keys = [*_NUMERIC["pools"], *_NUMERIC["families"]]
     names = [name for table in tables.values() for name in table]
     if key in names:
@@ -81,18 +82,50 @@ def _paths(key: str, routing: Routing) -> Iterator[Path]:
     )
 
 
-def _checked(kind: str, name: str, rest: str, key: str) -> Path:
-    first, *more = rest.split(".")
-    fields = keys_of(_TABLES[kind])
-    inner = keys_of(Resources) if first in ("requests", "limits", "allocatable", "capacity") else {}
-    if first == "tasks" and len(more) == 2:
-        return (kind, name, "tasks", *more)
-    if first not in fields or (more and more[0] not in inner) or (inner and not more):
-        known = [f"{first}.{each}" for each in inner] if inner else list(fields)
-        raise UsageError(
-            f'--sweep {key}: {dotted((kind, name))} has no key "{rest}"{did_you_mean(rest, known)}'
-        )
-    return (kind, name, first, *more)
+def _below_tables(
+    key: str, tables: Mapping[str, Collection[str]], tasks: Collection[str]
+) -> tuple[Path | None, UsageError | None]:
+    """The path that `key` names in one of the tables, or why the likeliest of them has none.
+
+    Names may hold dots, and a pool may be called like a family: the longest name counts most.
+    """
+    refused = None
+    named = [(kind, name) for kind, names in tables.items() for name in names]
+    for kind, name in sorted(named, key=lambda each: -len(each[1])):
+        for prefix in (f"{name}.", f"{kind}.{name}."):
+            if key.startswith(prefix):
+                try:
+                    return _number_at((kind, name), key.removeprefix(prefix), key, tasks), None
+                except UsageError as error:
+                    refused = refused or error
+    return None, refused
+
+
+def _number_at(table: Path, rest: str, key: str, tasks: Collection[str]) -> Path:
+    """The path of a number `rest` below a table. Raises UsageError."""
+    path, below, kind = table, rest, _TABLES[str(table[0])]
+    while below:
+        known = keys_of(kind) or (tasks if keys_of(kind_below(kind, "")) else ())
+        parts = [each for each in known if f"{below}.".startswith(f"{each}.")]
+        if not parts and (known or _is_number(kind)):
+            raise UsageError(
+                f'--sweep {key}: {dotted(path)} has no key "{below}"'
+                f"{did_you_mean(below.partition('.')[0], known)}"
+            )
+        if not parts:
+            break
+        part = max(parts, key=len)
+        path, below, kind = (*path, part), below[len(part) + 1 :], kind_below(kind, part)
+    if keys_of(kind) or keys_of(kind_below(kind, "")):
+        raise UsageError(f"--sweep {key}: is a table; name one of its numbers, {key}.KEY")
+    if not _is_number(kind):
+        raise UsageError(f"--sweep {key}: is no number, so that there is no curve over it")
+    return path
+
+
+def _is_number(kind: Any) -> bool:
+    plain = bare(kind)
+    return plain in (int, float) or (isinstance(plain, type) and issubclass(plain, Amount))
 
 
 def _values(text: str, given: str) -> Iterator[int | float | str]:

@@ -18,6 +18,7 @@ from .told import Edit, Run, facts
         ("rl.requests.cpu=1000m..3000m..500m", 5),
         ("supervised.gpu_utilization=0.1..0.5..0.1", 5),
         ("families.rl.tasks.hyperopt.epochs=4..8..2", 3),
+        ("rl.tasks.hyperopt.requests.cpu=1,2", 2),
         ("hyperopt.epochs=5,10", 2),
         ("dqn.seconds_per_epoch=500,1000", 2),
     ],
@@ -41,6 +42,16 @@ def test_a_model_without_a_table_can_be_swept(run: Run) -> None:
     (curve,) = facts(run, "--sweep", "tft.epochs=4,40")
     assert curve["key"] == "models.tft.epochs"
     assert [point["value"] for point in curve["points"]] == [4, 40]
+
+
+def test_the_longest_name_that_fits_is_meant(run: Run, edit: Edit) -> None:
+    routing = edit(
+        ("[pools.ci-training]", '[pools."ci.training"]'), ('"ci-training"', '"ci.training"')
+    )
+    text = routing.read_text(encoding="utf-8").replace("ci-compile", "ci")
+    routing.write_text(text, encoding="utf-8")
+    (curve,) = facts(run, "--sweep", "ci.training.concurrency=1,2", "--routing", routing)
+    assert curve["key"] == 'pools."ci.training".concurrency'
 
 
 def test_a_value_that_the_routing_refuses_is_said_at_its_place(run: Run) -> None:
