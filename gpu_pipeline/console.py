@@ -74,13 +74,14 @@ def say(message: str) -> None:
         _forget(sys.stderr.fileno())
 
 
-def write_result(text: str) -> None:
+def write_result(text: str, *, otherwise: str = "") -> None:
     """Exactly `text` on stdout, in UTF-8 whatever the locale.
 
-    Raises OutputError when it cannot be written; BrokenPipeError when the reader has gone.
+    `otherwise` says what writes elsewhere, for where there is no stdout. Raises OutputError when it
+    cannot be written; BrokenPipeError when the reader has gone.
     """
     if sys.stdout is None:
-        raise OutputError("stdout is closed; `-o FILE` writes to a file")
+        raise OutputError(f"stdout is closed{f'; {otherwise}' if otherwise else ''}")
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(masked(text).encode("utf-8", "backslashreplace"))
@@ -93,10 +94,13 @@ def write_result(text: str) -> None:
         raise OutputError(f"stdout cannot be written ({error.strerror})") from None
 
 
-def show(text: str, *, paint: Callable[[str], str] | None = None) -> None:
-    """A report on stdout, in printable characters; `paint` puts colours on them."""
+def show(text: str, *, paint: Callable[[str], str] | None = None, otherwise: str = "") -> None:
+    """A report on stdout, in printable characters; `paint` puts colours on them.
+
+    `otherwise` and what it raises are those of `write_result`.
+    """
     text = printable(text)
-    write_result((paint(text) if paint else text) + "\n")
+    write_result((paint(text) if paint else text) + "\n", otherwise=otherwise)
 
 
 def wants_colour(stream: Literal["stdout", "stderr"]) -> bool:

@@ -26,4 +26,5 @@ def deliver(text: str, options: argparse.Namespace) -> None:
         write_atomically(path, printable(text).rstrip("\n") + "\n")
         return
     is_text = getattr(options, "format", "") == "text"
-    show(text, paint=painted if is_text and wants_colour("stdout") else None)
+    paint = painted if is_text and wants_colour("stdout") else None
+    show(text, paint=paint, otherwise="`-o FILE` writes to a file")

@@ -129,7 +129,6 @@ def _recover(connection: Connection, start: Start, after: int, clock: Time) -> P
             else _only_new(connection, start.ref, after)
         )
         if found is not None:
-            tell(f"pipeline {found.id} was started")
             return found
         if clock.now() + _PAUSE > end:
             break

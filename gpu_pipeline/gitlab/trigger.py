@@ -32,12 +32,18 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     )
     clock = Time()
     started = start_pipeline(connection, start, resume=bool(options.run_id), clock=clock)
-    if not started.is_new:
-        tell(f"{RUN_ID}={start.run_id} was started before; no further pipeline is started")
     played: Sequence[Attempt] = []
     ended = None
     patience = Patience(timeout=options.timeout, interval=options.interval, clock=clock)
     pipeline = started.pipeline
+    # Said at once: whatever goes wrong from here on, the pipeline is there.
+    if started.is_new:
+        tell(f"started pipeline {pipeline.id}: {pipeline.web_url}")
+    else:
+        tell(
+            f"{RUN_ID}={start.run_id} was started before, as pipeline {pipeline.id} "
+            f"({pipeline.web_url}); no further pipeline is started"
+        )
     try:
         if options.play:
             played = play(connection, pipeline, options.play, patience)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from gpu_pipeline.console import show, tell
 from gpu_pipeline.durations_file import Durations, read_durations
-from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, GitLabError
+from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, GitLabError, RefusedError
 from gpu_pipeline.gitlab.connection import Connection, connect
 from gpu_pipeline.gitlab.logs import read_log
 from gpu_pipeline.gitlab.pipelines import JobsOf, Node, walk
@@ -70,7 +70,7 @@ def _looks(
             pipeline = walk(connection, options.pipeline, jobs=JobsOf.ALL)
             reasons = pods.reasons(pipeline)
         except GitLabError as error:
-            if seen_at is None or clock.now() - seen_at > _AWAY:
+            if seen_at is None or clock.now() - seen_at > _AWAY or _is_for_good(error):
                 raise
             tell(f"{error}; trying on")
         else:
@@ -83,6 +83,11 @@ def _looks(
         if clock.now() + options.interval > end:
             return
         clock.sleep(options.interval)
+
+
+def _is_for_good(error: GitLabError) -> bool:
+    """Whether to wait is no use: the token was revoked, or lost its role."""
+    return isinstance(error, RefusedError) and error.status in (401, 403)
 
 
 class _Pods:
@@ -137,7 +142,7 @@ def _seconds(job: Job, measured: Durations | None) -> float | None:
 @contextlib.contextmanager
 def _display() -> Iterator[Callable[[Progress | None, Progress], None]]:
     """A live table on a terminal; elsewhere a line for each change."""
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():
         yield _lines
         return
     from rich.console import Console

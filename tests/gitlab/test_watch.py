@@ -175,6 +175,17 @@ def test_a_server_that_is_away_for_a_while_is_waited_for(
     assert "trying on" in done.err
 
 
+def test_a_token_that_is_revoked_is_not_waited_for(
+    gitlab: GitLab, world: World, server: GitLabServer
+) -> None:
+    parent, _ = at_work(world)
+    world.later.extend([lambda: None, lambda: server.faults.always("GET", "/bridges", "401")])
+    done = gitlab("watch", parent.id, *INPUTS, *QUICK)
+    assert done.code == 4
+    assert "the token is wrong, expired, revoked" in done.err
+    assert "trying on" not in done.err
+
+
 def test_faults_in_every_request_are_not_noticed(
     gitlab: GitLab, world: World, server: GitLabServer
 ) -> None:
