@@ -38,12 +38,14 @@ class LoadedRouting(Record):
 class Loaded(Record):
     """A routing, the jobs that were asked for, and the parent pipeline at hand.
 
-    `disabled` are the jobs that the routing leaves out, with the place that says so.
+    `added` are those of the jobs that were not asked for, but that others need; `disabled` the jobs
+    that the routing leaves out, with the place that says so.
     """
 
     routed: LoadedRouting
     pipeline: Pipeline
     jobs: list[Job]
+    added: list[str]
     disabled: Mapping[str, Origin]
     context: Context
     fingerprint: str
@@ -90,7 +92,9 @@ def parse_routing(data: bytes, name: str, folder: Path) -> LoadedRouting:
 
 def load(options: argparse.Namespace, environment: Mapping[str, str]) -> Loaded:
     """Read everything the options name. Raises GeneratorError for whatever is wrong with it."""
-    return select(load_routing(options.routing, options.templates), options, environment)
+    loaded = select(load_routing(options.routing, options.templates), options, environment)
+    note_added(loaded, options)
+    return loaded
 
 
 def select(
@@ -107,16 +111,21 @@ def select(
         current_branch=None if in_ci(environment) else _current_branch(options.routing.parent),
     )
     selected, added = select_jobs(routed.jobs, _globs(options, environment))
-    if added:
-        note(options, f"note: added because a selected job needs them: {', '.join(added)}")
     return Loaded(
         routed=routed,
         pipeline=pipeline,
         jobs=selected,
+        added=added,
         disabled=disabled_jobs(routed.routing, routed.lines),
         context=context,
         fingerprint=fingerprint(routed.data, resolved(options.templates)),
     )
+
+
+def note_added(loaded: Loaded, options: argparse.Namespace) -> None:
+    """Say which jobs were not asked for, unless --quiet."""
+    if loaded.added:
+        note(options, f"note: added because a selected job needs them: {', '.join(loaded.added)}")
 
 
 def refuse_input(

@@ -14,7 +14,7 @@ from gpu_pipeline.durations_file import Durations, read_durations
 from gpu_pipeline.errors import NothingToRunError
 from gpu_pipeline.files import display
 from gpu_pipeline.jobs import Job
-from gpu_pipeline.loading import Loaded, LoadedRouting, load_routing, select
+from gpu_pipeline.loading import Loaded, LoadedRouting, load_routing, note_added, select
 from gpu_pipeline.outcomes import Outcome, outcome_of
 from gpu_pipeline.plan.measured import alone
 from gpu_pipeline.plan.model import Figure, Source, Workload
@@ -32,7 +32,8 @@ from gpu_pipeline.queueing import queue_up
 class Planner:
     """Plans routings under the same options: the parent pipeline, the runner, the durations.
 
-    Measured times are those of the routing at hand, so `current` is made first.
+    `loaded` is the routing at hand. Measured times are those of its plan, by which other routings
+    are planned as well.
     """
 
     def __init__(self, options: argparse.Namespace, environment: Mapping[str, str]) -> None:
@@ -42,6 +43,7 @@ class Planner:
         self.durations: Durations | None = None
         self._measured: dict[tuple[str, str], Figure] = {}
         self.loaded = self.select(load_routing(options.routing, options.templates))
+        note_added(self.loaded, options)
         if options.durations:
             self.durations = read_durations(options.durations)
             self._measured = measured_figures(self.durations, display(options.durations))

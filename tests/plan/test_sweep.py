@@ -77,3 +77,10 @@ def test_a_table_of_dotted_keys_is_refused_and_not_written_elsewhere(run: Run, e
     assert result.code == 2
     assert "routing.toml spells models.dqn with dotted keys; write [models.dqn]" in result.err
     facts(run, "--sweep", "dqn.epochs=1,2", "--routing", routing)
+
+
+def test_jobs_that_were_added_are_told_once(run: Run, edit: Edit) -> None:
+    routing = edit(("[tasks.hyperopt]", '[tasks.hyperopt]\nneeds = ["train-validate"]'))
+    result = run("plan", "--sweep", "ci-training.max_nodes=1..3", "--job", "hyperopt-tft",
+                 "--routing", routing)  # fmt: skip
+    assert result.err.count("added because a selected job needs them: train-validate-tft") == 1
