@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from gpu_pipeline.plan_diff import PlanDiff
 from gpu_pipeline.reports import diff_words as words
-from gpu_pipeline.reports.layout import table
+from gpu_pipeline.reports.layout import fill, table
 from gpu_pipeline.routing_diff import Change, Changed, Group, OneSided, RoutingDiff, grouped
 from gpu_pipeline.words import count
 
-_WIDTH = 80
 _NAME_WIDTH = 26
 
 
 def as_text(diff: RoutingDiff, plan: PlanDiff) -> str:
     """What moves, then what it costs or saves."""
     blocks = [
-        _filled(f"{diff.before} → {diff.after}: {words.headline(diff, plan)}"),
+        fill(f"{diff.before} → {diff.after}: {words.headline(diff, plan)}"),
         *_moves(diff),
     ]
     if not diff.is_empty:
-        blocks += [_figures(plan), "\n".join(map(_filled, words.basis(plan)))]
+        blocks += [_figures(plan), "\n".join(map(fill, words.basis(plan)))]
     return "\n\n".join(blocks)
 
 
@@ -38,9 +36,9 @@ def _moves(diff: RoutingDiff) -> Iterator[str]:
         yield "\n".join(["Pipeline", *(_change(each) for each in diff.settings)])
     if diff.templates:
         found = f"{words.names(diff.templates)}: what their jobs run may differ"
-        yield f"Templates changed\n{_filled(found, 2)}"
+        yield f"Templates changed\n{fill(found, indent='  ')}"
     if diff.redealt:
-        yield _filled(
+        yield fill(
             f"{count(diff.redealt, 'job')} of the same pool got another slot (resource group)."
         )
 
@@ -52,7 +50,7 @@ def _one_sided(title: str, found: Sequence[OneSided]) -> Iterator[str]:
     lines = [title]
     for shown in found[: words.NAMES_AT_MOST]:
         where = f" on {shown.pool}" if shown.pool != shown.name else ""
-        lines.append(_filled(f"{shown.name}{where}, {shown.gpu} ({words.place(shown)})", 2))
+        lines.append(fill(f"{shown.name}{where}, {shown.gpu} ({words.place(shown)})", indent="  "))
     more = len(found) - words.NAMES_AT_MOST
     if more > 0:
         lines.append(f"  and {more} more (--format json lists all)")
@@ -64,7 +62,7 @@ def _changes(title: str, groups: Iterable[Group], noun: str) -> Iterator[str]:
     lines = []
     for shared, same in groupby(groups, key=lambda group: group.names):
         number = f"{count(len(shared), noun)}: " if len(shared) > 1 else ""
-        lines.append(_filled(f"{number}{words.names(shared)}", 2))
+        lines.append(fill(f"{number}{words.names(shared)}", indent="  "))
         lines += [_change(group.change, 4) for group in same]
     if lines:
         yield "\n".join([title, *lines])
@@ -74,7 +72,7 @@ def _pools(changed: Sequence[Changed]) -> Iterator[str]:
     if changed:
         lines = ["Pools changed"]
         for each in changed:
-            lines.append(_filled(each.name, 2))
+            lines.append(fill(each.name, indent="  "))
             lines += [_change(change, 4) for change in each.changes]
         yield "\n".join(lines)
 
@@ -82,9 +80,9 @@ def _pools(changed: Sequence[Changed]) -> Iterator[str]:
 def _change(change: Change, indent: int = 2) -> str:
     """The value on both sides and, below, the lines that set it."""
     before, after = change.before, change.after
-    shown = _filled(f"{change.key}: {words.value(before)} → {words.value(after)}", indent)
+    shown = fill(f"{change.key}: {words.value(before)} → {words.value(after)}", indent=" " * indent)
     places = [str(each.origin) if each and each.origin else "-" for each in (before, after)]
-    return f"{shown}\n{_filled(' → '.join(places), indent + 2)}"
+    return f"{shown}\n{fill(' → '.join(places), indent=' ' * (indent + 2))}"
 
 
 def _figures(plan: PlanDiff) -> str:
@@ -109,14 +107,3 @@ def _figures(plan: PlanDiff) -> str:
 
 def _short(name: str) -> str:
     return name if len(name) <= _NAME_WIDTH else f"{name[: _NAME_WIDTH - 1]}…"
-
-
-def _filled(text: str, indent: int = 0) -> str:
-    """A text in lines that fit, what continues further in."""
-    return textwrap.fill(
-        text,
-        _WIDTH,
-        initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + 2 if indent else 0),
-        break_on_hyphens=False,
-    )
