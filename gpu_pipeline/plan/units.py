@@ -100,7 +100,9 @@ def cards_unknown(workload: Workload) -> dict[str, str]:
             found[name] = f"gpu_memory of {name} is not set"
         unknown = [job.name for job in workload.jobs if job.pool == name and job.gpu_memory is None]
         if unknown:
-            found[name] = f"gpu_memory is not set for {count(len(unknown), 'job')}: {unknown[0]}, …"
+            more = ", …" if len(unknown) > 1 else ""
+            jobs = f"{count(len(unknown), 'job')}: {unknown[0]}{more}"
+            found[name] = f"gpu_memory is not set for {jobs}"
     return found
 
 

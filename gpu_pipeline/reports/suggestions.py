@@ -136,6 +136,10 @@ def _json(proposals: Proposals) -> str:
                 for unit in proposals.units
                 for pool, why in unit.held.items()
             ],
+            "not_raised": [
+                {"pool": pool, "why": f"whether more fit the card is not known: {why}"}
+                for pool, why in cards_unknown(proposals.now.schedule.workload).items()
+            ],
             "refused": [
                 {"goal": goal.value, "why": why} for goal, why in proposals.refused.items()
             ],

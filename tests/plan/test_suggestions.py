@@ -168,6 +168,16 @@ def test_what_is_not_known_is_not_guessed(run: Run, edit: Edit) -> None:
     assert "how fast it would be is not known: gpu_speed is not set in ci-training" in reasons
 
 
+def test_why_no_more_run_at_once_is_said_in_json_too(run: Run, edit: Edit) -> None:
+    routing = edit(('gpu_memory = "617Mi"\n', ""))
+    told = proposals(run, routing)
+    (raised,) = told["not_raised"]
+    assert raised["pool"] == "ci-training"
+    assert "gpu_memory is not set for 16 jobs: hyperopt-tft, …" in raised["why"]
+    some = facts(run, "--suggest", "--routing", routing, "--job", "hyperopt-tft")
+    assert some["not_raised"][0]["why"].endswith("gpu_memory is not set for 1 job: hyperopt-tft")
+
+
 def test_a_model_that_does_not_fit_the_card_is_not_moved(run: Run, edit: Edit) -> None:
     told = proposals(run, edit(('gpu_memory = "617Mi"', 'gpu_memory = "30G"')))
     assert {"it does not fit the memory of an NVIDIA L4"} <= {
