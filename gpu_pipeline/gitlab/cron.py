@@ -19,7 +19,8 @@ _FIELD = re.compile(
     r"(?:[\d*/,#L-]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat)+",
     re.IGNORECASE,
 )
-_RUNS_LOOKED_AT = 800
+_DAY = datetime.timedelta(days=1)
+_A_YEAR = 366  # days
 
 
 def check_cron(line: str) -> str:
@@ -63,12 +64,18 @@ def left_out(
     line: str, zone: zoneinfo.ZoneInfo, now: datetime.datetime
 ) -> datetime.datetime | None:
     """The first run within a year whose time does not exist, as clocks are put forward then."""
-    naive = croniter(line, now.astimezone(zone).replace(tzinfo=None))
-    for _ in range(_RUNS_LOOKED_AT):
-        run: datetime.datetime = naive.get_next(datetime.datetime)
-        if run - now.replace(tzinfo=None) > datetime.timedelta(days=366):
-            return None
-        there_and_back = run.replace(tzinfo=zone).astimezone(datetime.UTC).astimezone(zone)
-        if there_and_back.replace(tzinfo=None) != run:
-            return run
+    begin = now.astimezone(zone).replace(tzinfo=None)
+    today = datetime.datetime.combine(begin, datetime.time())
+    for day in (today + n * _DAY for n in range(_A_YEAR)):
+        if _offset(day, zone) == _offset(day + _DAY, zone):
+            continue  # no clock is touched on this day
+        naive = croniter(line, max(begin, day - datetime.timedelta(seconds=1)))
+        while (run := naive.get_next(datetime.datetime)) < day + _DAY:
+            there_and_back = run.replace(tzinfo=zone).astimezone(datetime.UTC).astimezone(zone)
+            if there_and_back.replace(tzinfo=None) != run:
+                return run
     return None
+
+
+def _offset(time: datetime.datetime, zone: zoneinfo.ZoneInfo) -> datetime.timedelta | None:
+    return time.replace(tzinfo=zone).utcoffset()

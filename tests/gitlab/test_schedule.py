@@ -173,6 +173,8 @@ def test_a_branch_that_is_not_there_is_refused(gitlab: GitLab, world: World) -> 
         ("30 1 * * *", "Europe/Paris", None),
         ("30 2 * * *", "UTC", None),
         ("30 2 * * 1", "Europe/Paris", None),
+        ("*/10 * * * *", "Europe/Paris", "2026-03-29 02:00"),
+        ("0 0 * * *", "Africa/Cairo", "2026-04-24 00:00"),
     ],
 )
 def test_a_night_without_the_hour_is_seen(line: str, zone: str, missing: str | None) -> None:
