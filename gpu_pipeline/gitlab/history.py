@@ -1,7 +1,7 @@
 """`gitlab history`: how long past jobs took, from the server into the durations file.
 
 Newest child pipelines first. A pipeline that has ended is fetched once: what it held is in a cache
-beside the output, which grows with each pipeline, so that an interrupted run goes on where it was.
+beside the output, written after each pipeline, so that an interrupted run goes on where it was.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
         names=hashlib.sha256("\n".join(sorted(jobs)).encode()).hexdigest()[:16],
     )
     runs = list(_runs(connection, jobs, cache, options))
+    cache.forget_others()
     kinds = {name: (job.task, job.model) for name, job in jobs.items()}
     found = measured(runs, kinds, samples=options.samples)
     if not found.jobs:

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from gpu_pipeline.console import tell
+from gpu_pipeline.errors import UsageError
 from gpu_pipeline.files import display, read_bytes, write_atomically
 from gpu_pipeline.gitlab.measured import PastRun
 
@@ -30,14 +31,15 @@ class Cache:
         self._path = path
         self._server, self._project, self._names = server, project, names
         self._runs = {run.pipeline: run for run in self._read()}
+        self._asked: set[int] = set()
 
     def _read(self) -> tuple[PastRun, ...]:
-        """What the file holds; nothing if it is damaged or of other jobs, which is said."""
+        """What the file holds; nothing if it is damaged, too large or of other jobs: it is said."""
         if not self._path.exists():
             return ()
         try:
             file = msgspec.json.decode(read_bytes(self._path, "-o"), type=_File)
-        except (msgspec.DecodeError, RecursionError):
+        except (UsageError, msgspec.DecodeError, RecursionError):
             tell(f"note: {display(self._path)} cannot be read and is begun anew")
             return ()
         if (file.server, file.project, file.names) != (self._server, self._project, self._names):
@@ -47,12 +49,25 @@ class Cache:
 
     def get(self, pipeline: int, updated: str) -> PastRun | None:
         """A run that was fetched before and has not changed since."""
+        self._asked.add(pipeline)
         run = self._runs.get(pipeline)
         return run if run is not None and run.updated == updated else None
 
     def add(self, run: PastRun) -> None:
         """Keep a run. Raises OutputError when it cannot be written."""
         self._runs[run.pipeline] = run
+        self._write()
+
+    def forget_others(self) -> None:
+        """Drop the runs that nobody asked for, or the file would grow with each night.
+
+        Raises OutputError when it cannot be written.
+        """
+        if self._runs.keys() - self._asked:
+            self._runs = {number: self._runs[number] for number in self._runs.keys() & self._asked}
+            self._write()
+
+    def _write(self) -> None:
         file = _File(
             server=self._server,
             project=self._project,

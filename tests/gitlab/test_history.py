@@ -129,6 +129,26 @@ def test_without_any_measured_job_nothing_is_written(
     assert not (gitlab.folder / "durations.json").exists()
 
 
+def test_the_cache_keeps_only_what_is_looked_at(gitlab: GitLab, world: World) -> None:
+    def cached() -> int:
+        text = (gitlab.folder / "durations.json.cache").read_text(encoding="utf-8")
+        return len(json.loads(text)["runs"])
+
+    nights(world, 3)
+    assert gitlab("history", *INPUTS).code == 0
+    assert cached() == 3
+    assert "fetched 0 child pipelines" in gitlab("history", *INPUTS, "--pipelines", "1").err
+    assert cached() == 1
+
+
+def test_a_cache_that_is_too_large_is_begun_anew(gitlab: GitLab, world: World) -> None:
+    nights(world, 1)
+    (gitlab.folder / "durations.json.cache").write_bytes(b" " * (16 * 2**20 + 1))
+    done = gitlab("history", *INPUTS)
+    assert done.code == 0, done.err
+    assert "durations.json.cache cannot be read and is begun anew" in done.err
+
+
 def test_a_damaged_cache_is_begun_anew(gitlab: GitLab, world: World) -> None:
     night(world)
     (gitlab.folder / "durations.json.cache").write_text("{", encoding="utf-8")
