@@ -18,7 +18,7 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = {
         0: "written or printed; with --check: the file is current",
         1: "an error that nobody would tell; with --check: the file differs",
         2: _USAGE,
-        3: "nothing would run",
+        3: "nothing would run, or --job or TRAIN_JOBS matches no job",
     },
     "preview": {0: _OK, 2: _USAGE, 3: _NO_JOB},
     "check": {
@@ -42,6 +42,7 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = {
         0: "compared, also when something differs",
         1: "with --exit-code: something differs",
         2: f"{_USAGE}, on one of the two sides",
+        3: "--job matches no job of either side",
     },
     "gitlab doctor": {
         0: "nothing keeps the night from training",
@@ -60,6 +61,7 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = {
         0: "started; with --wait: and ended well",
         1: "with --wait: it, or a job that was played, failed",
         2: _USAGE,
+        3: "--play matches no job; the pipeline goes on",
         4: f"{_NETWORK}, or --timeout ran out",
     },
     "gitlab watch": {
@@ -72,11 +74,11 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = {
         0: "nothing FAILs; with --strict: everything is a PASS",
         1: "something FAILs; with --strict: or is UNPROVEN",
         2: _USAGE,
-        3: "no job is planned, so there is nothing to verify",
+        3: "no job is planned, or --job matches none",
         4: _NETWORK,
     },
     "gitlab schedule": {0: "it is as it should be", 2: _USAGE, 4: _NETWORK},
-    "gitlab history": {0: "written", 2: _USAGE, 4: _NETWORK},
+    "gitlab history": {0: "written", 2: _USAGE, 3: "no job was measured", 4: _NETWORK},
     "gitlab note": {0: "it says so now", 2: _USAGE, 4: _NETWORK},
     "init": {
         0: "written, and every job is as it was",

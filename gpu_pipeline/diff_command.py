@@ -12,7 +12,7 @@ from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, RoutingError, UsageError
 from gpu_pipeline.files import display, files_below, read_bytes, resolved
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.loading import LoadedRouting, load_routing, note, parse_routing, refuse_input
-from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.names import check_globs
 from gpu_pipeline.plan.simulate import simulate
 from gpu_pipeline.plan.summary import Plan, summarise
 from gpu_pipeline.plan.workload import Circumstances, workload_of
@@ -48,7 +48,7 @@ def run_diff(options: argparse.Namespace, _environment: Mapping[str, str]) -> in
         if other.routed is None:
             note(options, f"note: {other.name} does not exist, so everything is new")
         known = [job.name for routed in (other.routed, after) if routed for job in routed.jobs]
-        _check_globs(options.globs, known)
+        check_globs(options.globs, known, "`preview` lists all jobs of a routing")
         old = _side(other.name, other.routed, options.globs)
         new = _side(display(options.routing), after, options.globs)
         found = diff_routings(old, new, templates=other.templates)
@@ -107,14 +107,6 @@ def _differing(before: Path, after: Path) -> list[str]:
     ]
     old, new = contents
     return sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
-
-
-def _check_globs(globs: Sequence[str], names: Sequence[str]) -> None:
-    """A glob that matches on neither side is a mistake. Raises UsageError."""
-    for glob in globs:
-        if not any(fnmatchcase(name, glob) for name in names):
-            hint = did_you_mean(glob.strip("*?"), set(names))
-            raise UsageError(f'no job of either routing matches "{glob}"{hint}')
 
 
 def _side(name: str, routed: LoadedRouting | None, globs: Sequence[str]) -> Side:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from fnmatch import fnmatchcase
+
+from gpu_pipeline.errors import NothingToRunError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 # The source of a child pipeline, which hides that of its parent.
@@ -27,6 +30,19 @@ RESERVED = set(
     stages true types variables workflow
     """.split()
 )
+
+
+def check_globs(globs: Iterable[str], names: Collection[str], then: str) -> None:
+    """Raise NothingToRunError for globs over jobs that match none of their names.
+
+    One that matches nothing among others that do is a mistake as well: a mistyped name must not
+    drop a job without a word. `then` says what to do or what happens now.
+    """
+    unmatched = [glob for glob in globs if not any(fnmatchcase(name, glob) for name in names)]
+    if unmatched:
+        known = set(names)
+        listed = ", ".join(f'"{glob}"{did_you_mean(glob.strip("*?"), known)}' for glob in unmatched)
+        raise NothingToRunError(f"no job matches {listed}; {then}")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

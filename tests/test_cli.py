@@ -75,7 +75,7 @@ def test_check_compares_with_the_file_on_disk(run: Callable[..., Result]) -> Non
         (["--var", "A-B=c"], 2, "--var A-B=c: write NAME=VALUE"),
         (["--job", "nothing-*"], 3, 'no job matches "nothing-*"'),
         (["--job", "hyperopt-dqm"], 3, 'did you mean "hyperopt-dqn"?'),
-        (["--job", "hyperopt-dqn", "--job", "kann"], 2, 'no job matches "kann"'),
+        (["--job", "hyperopt-dqn", "--job", "kann"], 3, 'no job matches "kann"'),
         (["-o", "no/such/folder/child.yml"], 2, "cannot be written (No such file or directory)"),
         (["-o", "."], 2, "is not a regular file"),
         (["-o", os.devnull], 2, "is not a regular file"),

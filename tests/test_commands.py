@@ -59,6 +59,7 @@ CASES = [
     ("diff", BEFORE, 0, "Jobs moved or changed"),
     ("diff", f"{BEFORE} --exit-code", 1, "Jobs moved or changed"),
     ("diff", "no-such-revision", 2, "no-such-revision"),
+    ("diff", f"{BEFORE} --job nothing-*", 3, 'no job matches "nothing-*"'),
     ("init", f"--from {HAND} -o -", 0, "[families."),
     ("init", f"--from {INCLUDES} -o -", 1, "include"),
     ("init", "--from absent.yml", 2, "absent.yml: cannot be read"),

@@ -281,7 +281,7 @@ def test_globs_choose_jobs_of_either_side(
         "before": 1, "after": 1, "difference": 0, "percent": 0.0
     }  # fmt: skip
     mistyped = run(*options, "--job", "hyperopt-pppo")
-    assert mistyped.code == 2
+    assert mistyped.code == 3
     assert 'did you mean "hyperopt-ppo"?' in mistyped.err
 
 

@@ -10,13 +10,13 @@ from gitlab.v4.objects import ProjectPipeline
 from msgspec import field
 
 from gpu_pipeline.console import tell
-from gpu_pipeline.errors import AnswerLostError, GitLabError, UsageError
+from gpu_pipeline.errors import AnswerLostError, GitLabError
 from gpu_pipeline.gitlab.attempts import Attempt
 from gpu_pipeline.gitlab.connection import Connection
 from gpu_pipeline.gitlab.pipelines import JobsOf, Node, walk
 from gpu_pipeline.gitlab.refusals import status_of
 from gpu_pipeline.gitlab.retrying import Time
-from gpu_pipeline.names import did_you_mean
+from gpu_pipeline.names import check_globs
 from gpu_pipeline.record import Record
 
 
@@ -67,13 +67,14 @@ def play(
 
     What it returns are those that run now, also when somebody else had started them.
 
-    Raises UsageError for a glob that no job matches, GitLabError after the timeout.
+    Raises NothingToRunError for a glob that no job matches, GitLabError after the timeout.
     """
     for node in _looks(connection, pipeline, patience, JobsOf.ALL):
         if not node.is_settled:
             continue
         jobs = list(node.all_jobs())
-        _check_globs(globs, [each.name for each in jobs], pipeline)
+        goes_on = f"pipeline {pipeline.id} goes on: {pipeline.web_url}"
+        check_globs(globs, [each.name for each in jobs], goes_on)
         chosen = [job for job in jobs if any(fnmatch.fnmatchcase(job.name, glob) for glob in globs)]
         if any(each.status == "created" for each in chosen) and not node.has_ended:
             continue  # GitLab has not yet decided what waits for whom
@@ -89,15 +90,6 @@ def play(
         f"no job to play appeared within {patience.timeout:g} s; pipeline {pipeline.id} goes on: "
         f"{pipeline.web_url}"
     )
-
-
-def _check_globs(globs: Sequence[str], names: Sequence[str], pipeline: ProjectPipeline) -> None:
-    for glob in globs:
-        if not any(fnmatch.fnmatchcase(name, glob) for name in names):
-            raise UsageError(
-                f"--play {glob}: no job of pipeline {pipeline.id} or its children is named so"
-                f"{did_you_mean(glob, names)}; the pipeline goes on: {pipeline.web_url}"
-            )
 
 
 def _looks(

@@ -24,7 +24,7 @@ from gpu_pipeline.gitlab.planned import PlannedJob, planned_jobs
 from gpu_pipeline.gitlab.verdict import JobVerdict, judge
 from gpu_pipeline.gitlab.verification import fails, verify
 from gpu_pipeline.loading import load, note
-from gpu_pipeline.names import CHILD_SOURCE, did_you_mean
+from gpu_pipeline.names import CHILD_SOURCE, check_globs
 from gpu_pipeline.reports import verdicts as reports
 from gpu_pipeline.results import deliver
 from gpu_pipeline.words import count
@@ -114,11 +114,8 @@ def _rendered(pipeline: Node, options: argparse.Namespace, environment: Mapping[
 
 
 def _selected(plan: Sequence[PlannedJob], globs: Sequence[str]) -> list[PlannedJob]:
-    """The planned jobs that were asked for. Raises UsageError for a glob that matches none."""
-    names = [job.name for job in plan]
-    for glob in globs:
-        if not any(fnmatchcase(name, glob) for name in names):
-            raise UsageError(f'--job: no planned job matches "{glob}"{did_you_mean(glob, names)}')
+    """The planned jobs that were asked for. Raises NothingToRunError if a glob matches none."""
+    check_globs(globs, [job.name for job in plan], "`preview` lists all jobs of the routing")
     return [job for job in plan if not globs or any(fnmatchcase(job.name, g) for g in globs)]
 
 

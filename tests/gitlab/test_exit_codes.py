@@ -13,7 +13,7 @@ from tests.gitlab_server import World
 
 from .conftest import SHIPPED, SHIPPED_WITH_PARENT, GitLab
 from .nights import CHILD, night
-from .worlds import make_ready
+from .worlds import OnDemand, make_ready
 
 NEVER = "never.toml"  # a routing whose rules never match
 EMPTY = "empty.yml"  # a child without jobs
@@ -55,6 +55,7 @@ CASES: list[tuple[str, tuple[object, ...], Callable[[World], None], int, str]] =
     ("trigger", (), as_it_is, 0, "on main: https://"),
     ("trigger", ("--wait", *QUICK), failing, 1, "failed"),
     ("trigger", ("--var", "A-B=c"), as_it_is, 2, "write NAME=VALUE"),
+    ("trigger", ("--play", "nothing-*", *QUICK), OnDemand, 3, 'no job matches "nothing-*"'),
     ("watch", ("PARENT", *SHIPPED, *QUICK), a_night, 0, "success"),
     ("watch", ("PARENT", *SHIPPED, *QUICK), a_bad_night, 1, "failed"),
     ("watch", ("latest",), as_it_is, 2, "not a whole number above 0"),
@@ -65,6 +66,7 @@ CASES: list[tuple[str, tuple[object, ...], Callable[[World], None], int, str]] =
     ("schedule", (), as_it_is, 0, "next runs: "),
     ("schedule", ("--cron", "at night"), as_it_is, 2, "at night"),
     ("history", SHIPPED, a_night, 0, "hyperopt-dqn"),
+    ("history", SHIPPED, as_it_is, 3, "none of the 0 child pipelines looked at"),
     ("history", ("--routing", "absent.toml"), a_night, 2, "--routing names another file"),
     ("note", NOTE, as_it_is, 0, ": created"),
     ("note", NOTE[:2], as_it_is, 2, "--body-file names a Markdown file"),

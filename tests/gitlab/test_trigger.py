@@ -149,7 +149,7 @@ def test_a_glob_that_matches_no_job_is_refused_before_any_is_played(
 ) -> None:
     night = OnDemand(world)
     done = gitlab("trigger", "--play", "hyperopt-dqn", "--play", "hyperopt-dqm", *QUICK)
-    assert done.code == 2
+    assert done.code == 3
     assert 'did you mean "hyperopt-dqn"?' in done.err
     assert night.played == []
 

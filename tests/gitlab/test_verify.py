@@ -205,7 +205,7 @@ def test_only_some_jobs_are_verified_when_asked(gitlab: GitLab, world: World) ->
     assert done.out.splitlines()[-1] == "2 jobs: 2 PASS"
     assert done.code == 0
     wrong = gitlab("verify", parent.id, *AS_RENDERED, "--job", "hyperopt-dqm")
-    assert wrong.code == 2
+    assert wrong.code == 3
     assert 'did you mean "hyperopt-dqn"?' in wrong.err
 
 
