@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from gpu_pipeline.plan.summary import Plan
 from gpu_pipeline.plan_diff import Figures, PlanDiff
 from gpu_pipeline.problems import Origin
 from gpu_pipeline.reports.diff_markdown import as_markdown
 from gpu_pipeline.reports.diff_text import as_text
+from gpu_pipeline.reports.plan_data import troubles
 from gpu_pipeline.routing_diff import Change, Changed, OneSided, RoutingDiff
 from gpu_pipeline.routing_facts import Fact
 
@@ -60,8 +60,8 @@ def _facts(found: RoutingDiff, plan: PlanDiff) -> dict[str, Any]:
             "total": _figures(plan.total, plan),
             "pools": {name: _figures(each, plan) for name, each in plan.pools.items()},
             "durations": {source.value: number for source, number in plan.reliability.items()},
-            "before": _troubles(plan.before),
-            "after": _troubles(plan.after),
+            "before": troubles(plan.before) if plan.before else None,
+            "after": troubles(plan.after),
         },
     }
 
@@ -112,13 +112,3 @@ def _figures(figures: Figures, plan: PlanDiff) -> dict[str, Any]:
             "percent": pair.share * 100 if known and pair.share is not None else None,
         }
     return found
-
-
-def _troubles(plan: Plan | None) -> dict[str, list[str]] | None:
-    if plan is None:
-        return None
-    return {
-        "never_start": [each.job.name for each in plan.schedule.stuck],
-        "ended_by_timeout": [run.job.name for run in plan.late],
-        "given_up_while_pending": [run.job.name for run in plan.hopeless],
-    }

@@ -32,13 +32,20 @@ def totals(plan: Plan) -> dict[str, Any]:
     return {
         "makespan": plan.makespan,
         "cost": plan.cost,
-        "mean_wait": plan.mean_wait,
+        "mean_wait_seconds": plan.mean_wait,
         "lower_bound": bound.seconds if bound else None,
         "bound_by": {"limit": bound.limit.value, "pool": bound.pool} if bound else None,
         "above_bound": plan.above_bound,
+        **troubles(plan),
+    }
+
+
+def troubles(plan: Plan) -> dict[str, list[str]]:
+    """The names of the jobs that do not run to their end, by what keeps them from it."""
+    return {
         "never_start": [each.job.name for each in plan.schedule.stuck],
-        "over_timeout": [run.job.name for run in plan.late],
-        "given_up_pending": [run.job.name for run in plan.hopeless],
+        "ended_by_timeout": [run.job.name for run in plan.late],
+        "given_up_while_pending": [run.job.name for run in plan.hopeless],
     }
 
 
@@ -50,7 +57,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "pools": [_pool(use) for use in plan.pools],
         "nodes": [_node(node) for node in plan.schedule.nodes],
         "jobs": [_run(run) for run in plan.schedule.runs],
-        "stuck": [{"name": each.job.name, "why": each.why} for each in plan.schedule.stuck],
+        "why_never_start": {each.job.name: each.why for each in plan.schedule.stuck},
     }
 
 
@@ -63,7 +70,7 @@ def _pool(use: PoolUse) -> dict[str, Any]:
         "nodes": use.nodes,
         "slots": pool.slots,
         "end": use.end,
-        "mean_wait": use.mean_wait,
+        "mean_wait_seconds": use.mean_wait,
         "node_seconds": {"boot": use.booting, "busy": use.busy, "idle": use.idle},
         "gpu_utilization": {"busy": use.gpu_busy, "paid": use.gpu_paid},
         "cost": use.cost,
@@ -108,7 +115,7 @@ def _run(run: Run) -> dict[str, Any]:
         "seconds_alone": _figure(job.seconds),
         "gpu_utilization": _figure(job.gpu),
         "cpu_usage": _figure(job.cpu),
-        "over_timeout": run.is_late,
+        "ended_by_timeout": run.is_late,
     }
 
 

@@ -117,7 +117,7 @@ def test_a_timeout_that_ends_a_job_is_said_and_fails(run: Run, edit: Edit) -> No
     assert result.code == 1
     assert "Look at these first" in result.out
     assert "hyperopt-tft needs 6h 29m" in result.out
-    assert facts(run, "--routing", routing, code=1)["over_timeout"] == [
+    assert facts(run, "--routing", routing, code=1)["ended_by_timeout"] == [
         "hyperopt-tft", "hyperopt-mamba2", "hyperopt-tggn", "hyperopt-tlob",
         "hyperopt-liquid", "hyperopt-kan", "hyperopt-xlstm", "hyperopt-diffusion",
     ]  # fmt: skip
@@ -129,6 +129,9 @@ def test_a_pod_too_large_for_its_nodes_is_said_and_fails(run: Run, edit: Edit) -
     assert result.code == 1
     assert "hyperopt-dqn never starts: no node of ci-compile has enough: CPU" in result.out
     assert "as short as can be" not in result.out
+    told = facts(run, "--routing", routing, code=1)
+    assert set(told["never_start"]) == set(told["why_never_start"])
+    assert told["why_never_start"]["hyperopt-dqn"].startswith("no node of ci-compile has enough")
 
 
 def test_the_runner_s_helper_and_limits_count(run: Run, tmp_path: Path) -> None:
