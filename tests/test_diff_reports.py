@@ -19,7 +19,8 @@ from gpu_pipeline.plan.model import (
     Source,
     Workload,
 )
-from gpu_pipeline.reports.diff_markdown import cell, code
+from gpu_pipeline.reports.diff_markdown import cell
+from gpu_pipeline.reports.layout import code
 from gpu_pipeline.reports.mermaid import LARGEST, gantt, label
 
 from .conftest import ROOT, SHIPPED, Result

@@ -8,7 +8,6 @@ what started the parent, come out false and GitLab calls it empty. Which jobs ru
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from gpu_pipeline.loading import Loaded, load
 from gpu_pipeline.outcomes import outcome_of
 from gpu_pipeline.record import Record
 from gpu_pipeline.render import render
+from gpu_pipeline.reports.layout import as_json
 from gpu_pipeline.results import deliver
 from gpu_pipeline.words import count
 from gpu_pipeline.yaml_text import YamlError
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     found = _lint(connection, text, name, sources)
     found += _lint(connection, parent, display(options.parent), lambda *_: ())
     if options.format == "json":
-        report = json.dumps(msgspec.to_builtins(found), indent=2, ensure_ascii=False)
+        report = as_json(msgspec.to_builtins(found))
     else:
         rendered = f" (rendered for: {context.name})" if options.child is None else ""
         report = "\n".join([*map(str, found), _summary(found, f"{name}{rendered}", options.parent)])

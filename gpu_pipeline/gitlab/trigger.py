@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import secrets
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from gpu_pipeline.gitlab.retrying import Time
 from gpu_pipeline.gitlab.running import Patience, play, wait_for_end
 from gpu_pipeline.gitlab.starting import Start, Started, start_pipeline
 from gpu_pipeline.names import RUN_ID
+from gpu_pipeline.reports.layout import as_json
 
 
 def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
@@ -103,4 +103,4 @@ def _json(started: Started, start: Start, played: Sequence[Attempt], ended: Node
             for each in (ended.all_nodes() if ended else ())
         ],
     }
-    return json.dumps(facts, indent=2, ensure_ascii=False)
+    return as_json(facts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from gpu_pipeline.plan_diff import Figures, PlanDiff
 from gpu_pipeline.problems import Origin
 from gpu_pipeline.reports.diff_markdown import as_markdown
 from gpu_pipeline.reports.diff_text import as_text
+from gpu_pipeline.reports.layout import as_json
 from gpu_pipeline.reports.plan_data import troubles
 from gpu_pipeline.routing_diff import Change, Changed, OneSided, RoutingDiff
 from gpu_pipeline.routing_facts import Fact
@@ -28,7 +28,7 @@ _NAMES = {
 def diff(found: RoutingDiff, plan: PlanDiff, output_format: str) -> str:
     """What moves between two routings, and what it costs or saves."""
     if output_format == "json":
-        return json.dumps(_facts(found, plan), indent=2, ensure_ascii=False)
+        return as_json(_facts(found, plan))
     return as_markdown(found, plan) if output_format == "markdown" else as_text(found, plan)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpu_pipeline.plan_diff import PlanDiff
 from gpu_pipeline.reports import diff_words as words
+from gpu_pipeline.reports.layout import code
 from gpu_pipeline.reports.mermaid import LARGEST, gantt
 from gpu_pipeline.routing_diff import Change, OneSided, RoutingDiff, grouped
 from gpu_pipeline.routing_facts import Fact
@@ -159,11 +160,3 @@ def _codes(found: Sequence[str]) -> str:
     shown = ", ".join(code(name) for name in found[: words.NAMES_AT_MOST])
     more = len(found) - words.NAMES_AT_MOST
     return f"{shown} and {more} more" if more > 0 else shown
-
-
-def code(text: str) -> str:
-    """A text as a code span, whatever it contains; line breaks and runs of blanks are one blank."""
-    text = " ".join(text.split()) or " "
-    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
-    pad = " " if text[0] == "`" or text[-1] == "`" else ""
-    return f"{fence}{pad}{text}{pad}{fence}"

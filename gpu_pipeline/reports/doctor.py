@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gpu_pipeline.reports.layout import as_json
 from gpu_pipeline.words import count
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def doctor(lines: Sequence[Line], output_format: str) -> str:
     """All lines in the order in which they were looked at; text ends with how many are bad."""
     if output_format == "json":
         facts = [{name: getattr(line, name) for name in _FACTS} for line in lines]
-        return json.dumps(facts, indent=2, ensure_ascii=False)
+        return as_json(facts)
     numbers = Counter(str(line.level) for line in lines)
     bad = [count(numbers[kind], kind) for kind in ("error", "warning") if numbers[kind]]
     return "\n".join([*map(_text, lines), "", ", ".join(bad) or "ready"])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
 
 from gpu_pipeline.checks.catalogue import CATALOGUE
 from gpu_pipeline.checks.finding import Finding, Severity
-from gpu_pipeline.reports.layout import fill
+from gpu_pipeline.reports.layout import as_json, code, fill
 from gpu_pipeline.words import count
 
 _MARKUP = re.compile(r"[\\`*<\[|~&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
@@ -23,7 +22,7 @@ def findings(found: Sequence[Finding], output_format: str) -> str:
     """All findings, the worst first, and their number."""
     found = sorted(found, key=lambda each: (list(Severity).index(each.severity), each.sort_key))
     if output_format == "json":
-        return json.dumps([_facts(each) for each in found], indent=2, ensure_ascii=False)
+        return as_json([_facts(each) for each in found])
     if output_format == "codequality":
         return codequality(found)
     if output_format == "markdown":
@@ -44,13 +43,9 @@ def _text(each: Finding) -> str:
 
 def _markdown(each: Finding) -> str:
     """An item of a list; what a file says is shown as it stands and means nothing here."""
-    place = _one_line(str(each.place))
-    fence = "`" * (1 + max(map(len, re.findall("`+", place)), default=0))
-    pad = " " if fence != "`" else ""
+    place = code(_one_line(str(each.place)))
     message, fix = (_MARKUP.sub(r"\\\g<0>", _one_line(text)) for text in (each.message, each.fix))
-    return (
-        f"- **{each.severity} {each.code}** {fence}{pad}{place}{pad}{fence}: {message}. Fix: {fix}."
-    )
+    return f"- **{each.severity} {each.code}** {place}: {message}. Fix: {fix}."
 
 
 def _one_line(text: str) -> str:
@@ -74,7 +69,7 @@ def codes(found: Sequence[Finding]) -> str:
 
 def codequality(found: Sequence[Finding]) -> str:
     """A report that GitLab shows in a merge request; a fingerprint outlives moved lines."""
-    return json.dumps(
+    return as_json(
         [
             {
                 "description": f"{each.message}. {each.fix}.",
@@ -84,9 +79,7 @@ def codequality(found: Sequence[Finding]) -> str:
                 "location": {"path": each.place.file, "lines": {"begin": each.place.line or 1}},
             }
             for each in found
-        ],
-        indent=2,
-        ensure_ascii=False,
+        ]
     )
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from gpu_pipeline.cluster.fit import Fit, shown
-from gpu_pipeline.reports.layout import table
+from gpu_pipeline.reports.layout import as_json, table
 
 
 def fit_table(fits: Sequence[Fit], output_format: str) -> str:
     """A row for each pool and size of pod."""
     if output_format == "json":
-        return json.dumps([_facts(fit) for fit in fits], indent=2, ensure_ascii=False)
+        return as_json([_facts(fit) for fit in fits])
     return table([_row(fit) for fit in fits], output_format)
 
 

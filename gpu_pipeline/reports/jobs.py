@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,7 +11,7 @@ from gpu_pipeline.jobs import Job, Sourced
 from gpu_pipeline.outcomes import Mode, Outcome
 from gpu_pipeline.problems import Origin
 from gpu_pipeline.queueing import Queued
-from gpu_pipeline.reports.layout import fill, listed, table
+from gpu_pipeline.reports.layout import as_json, fill, listed, table
 from gpu_pipeline.routing_model import Pipeline, Rule
 from gpu_pipeline.words import count
 
@@ -26,7 +25,7 @@ def preview(
     """All jobs with where they run, what they get and whether they run by themselves; totals."""
     context, modes = outcome.context, outcome.modes
     if output_format == "json":
-        return _json(
+        return as_json(
             {
                 "context": {
                     "source": context.source,
@@ -89,7 +88,7 @@ def explain(job: Job, group: str | None, output_format: str) -> str:
     rows = list(_explained(job, group))
     rules = list(_explained_rules(job))
     if output_format == "json":
-        return _json(
+        return as_json(
             {
                 "job": job.name,
                 "models": job.models,
@@ -224,7 +223,3 @@ def _shown(value: object) -> str:
     if isinstance(value, tuple | list):
         return ", ".join(str(item) for item in value)
     return str(value)
-
-
-def _json(data: object) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False)

@@ -1,7 +1,8 @@
-"""Tables and texts for a terminal of 80 columns, and the same tables in Markdown."""
+"""What all reports are made of: tables and texts for 80 columns, Markdown, and JSON."""
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -52,6 +53,22 @@ def fill(text: str, *, indent: str = "", further: str | None = None) -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def code(text: str) -> str:
+    """A text as a code span of Markdown, whatever it contains: nothing in it means anything.
+
+    Line breaks and runs of blanks are one blank.
+    """
+    text = " ".join(text.split()) or " "
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    pad = " " if text[0] == "`" or text[-1] == "`" else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def as_json(facts: object) -> str:
+    """Facts as all commands print them for scripts."""
+    return json.dumps(facts, indent=2, ensure_ascii=False)
 
 
 def _fitted(rows: list[dict[str, str]], whole: Sequence[str]) -> list[dict[str, str]]:

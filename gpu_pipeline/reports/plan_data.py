@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from gpu_pipeline.plan.model import Figure, NodeLife, Run
 from gpu_pipeline.plan.summary import Plan, PoolUse
 from gpu_pipeline.plan.whatif import Change
+from gpu_pipeline.reports.layout import as_json
 
 
 def plan_json(plan: Plan, changes: Sequence[Change]) -> str:
@@ -18,12 +18,7 @@ def plan_json(plan: Plan, changes: Sequence[Change]) -> str:
         {"pool": each.pool, "what": each.what, "why": each.why, **totals(each.plan)}
         for each in changes
     ]
-    return dumps(facts)
-
-
-def dumps(facts: object) -> str:
-    """JSON as all commands print it."""
-    return json.dumps(facts, indent=2, ensure_ascii=False)
+    return as_json(facts)
 
 
 def totals(plan: Plan) -> dict[str, Any]:

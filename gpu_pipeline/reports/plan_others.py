@@ -8,9 +8,9 @@ from typing import Any
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.plan.measured import Comparison, RunComparison
 from gpu_pipeline.plan.summary import Plan
-from gpu_pipeline.reports.layout import fill, table
+from gpu_pipeline.reports.layout import as_json, fill, table
 from gpu_pipeline.reports.plan import figure_sources, listed_section, money, problems
-from gpu_pipeline.reports.plan_data import dumps, plan_facts, totals
+from gpu_pipeline.reports.plan_data import plan_facts, totals
 from gpu_pipeline.words import difference, percent
 
 _SHOWN_JOBS = 60
@@ -22,7 +22,9 @@ def against(now: Named, other: Named, output_format: str) -> str:
     """Two plans side by side, and what changes for each pool and each job."""
     if output_format == "json":
         sides = (("before", other), ("now", now))
-        return dumps({side: {"routing": name, **plan_facts(plan)} for side, (name, plan) in sides})
+        return as_json(
+            {side: {"routing": name, **plan_facts(plan)} for side, (name, plan) in sides}
+        )
     verdict = _verdict(now, other)
     blocks = [
         fill(verdict) if output_format == "text" else verdict,
@@ -136,7 +138,7 @@ def sweep(
     A text in place of a plan is why the value is not possible.
     """
     if output_format == "json":
-        return dumps(
+        return as_json(
             [
                 {
                     "key": key,
@@ -182,7 +184,7 @@ def _point(value: object, plan: Plan | str) -> dict[str, object]:
 def measured(jobs: Sequence[Comparison], runs: Sequence[RunComparison], output_format: str) -> str:
     """The routing's own figures next to the measured ones, and the plan next to measured runs."""
     if output_format == "json":
-        return dumps(
+        return as_json(
             {
                 "jobs": [_job_facts(each) for each in jobs],
                 "runs": [_run_facts(each) for each in runs],

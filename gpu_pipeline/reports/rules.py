@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from gpu_pipeline.context import Context
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.outcomes import Mode, Outcome, mode_of
-from gpu_pipeline.reports.layout import fill, table
+from gpu_pipeline.reports.layout import as_json, fill, table
 from gpu_pipeline.rules import Decision, Origin, RuleRead, RuleResult
 from gpu_pipeline.words import count
 
@@ -31,7 +30,7 @@ def matrix(outcomes: Sequence[Outcome], output_format: str) -> str:
     names = list(outcomes[0].decisions)
     totals = {o.context.name: Counter(o.modes.values()) for o in outcomes}
     if output_format == "json":
-        return _json(
+        return as_json(
             {
                 "contexts": [_context_facts(outcome) for outcome in outcomes],
                 "jobs": {n: {o.context.name: o.modes[n] for o in outcomes} for n in names},
@@ -61,7 +60,7 @@ def matrix(outcomes: Sequence[Outcome], output_format: str) -> str:
 def why(job: Job, outcomes: Sequence[Outcome], output_format: str) -> str:
     """For each kind of parent: what was decided about a job, and every rule that was looked at."""
     if output_format == "json":
-        return _json(
+        return as_json(
             {
                 "job": job.name,
                 "contexts": [
@@ -175,7 +174,3 @@ def _decision_facts(decision: Decision, job: Job, context: Context) -> dict[str,
             for result in decision.rules
         ],
     }
-
-
-def _json(data: object) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False)

@@ -9,8 +9,9 @@ from gpu_pipeline.plan.suggest import Goal, Step, Suggestion
 from gpu_pipeline.plan.summary import Plan
 from gpu_pipeline.plan.units import Unit, cards_unknown
 from gpu_pipeline.record import Record
+from gpu_pipeline.reports.layout import as_json
 from gpu_pipeline.reports.plan import listed_section, money
-from gpu_pipeline.reports.plan_data import dumps, totals
+from gpu_pipeline.reports.plan_data import totals
 from gpu_pipeline.words import count, difference
 
 
@@ -109,7 +110,7 @@ def _proposal(now: Plan, proposal: Proposal, output_format: str) -> str:
 
 
 def _json(proposals: Proposals) -> str:
-    return dumps(
+    return as_json(
         {
             "now": totals(proposals.now),
             "looked_at": proposals.looked_at,

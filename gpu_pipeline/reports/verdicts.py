@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -12,7 +11,7 @@ from gpu_pipeline.console import printable
 from gpu_pipeline.gitlab.aspects import Aspect, Verdict
 from gpu_pipeline.gitlab.verdict import JobVerdict
 from gpu_pipeline.gitlab.verification import Verification
-from gpu_pipeline.reports.layout import table
+from gpu_pipeline.reports.layout import as_json, code, table
 from gpu_pipeline.words import count
 
 _NOT_XML = re.compile("[\ufffe\uffff]")  # the only printable characters that XML 1.0 lacks
@@ -21,7 +20,7 @@ _NOT_XML = re.compile("[\ufffe\uffff]")  # the only printable characters that XM
 def verification(found: Verification, output_format: str) -> str:
     """The whole report: what failed or is unproven in full, what passed in a line."""
     if output_format == "json":
-        return json.dumps(_facts(found), indent=2, ensure_ascii=False)
+        return as_json(_facts(found))
     if output_format == "junit":
         return junit(found)
     rows = [_row(each) for each in found.jobs]
@@ -72,15 +71,8 @@ def _details(found: Verification, output_format: str) -> Iterator[str]:
 def _line(subject: str, names: str, aspect: Aspect, output_format: str) -> str:
     detail = aspect.detail.replace("\n", " ")
     if output_format == "markdown":
-        return f"- **{aspect.verdict}** {_code(subject)} {_code(f'{names}: {detail}')}"
+        return f"- **{aspect.verdict}** {code(subject)} {code(f'{names}: {detail}')}"
     return f"{aspect.verdict:<8} {subject}: {names}: {detail}"
-
-
-def _code(text: str) -> str:
-    """A text as Markdown code: what a log says means nothing there."""
-    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
-    pad = " " if text[:1] == "`" or text[-1:] == "`" else ""
-    return f"{fence}{pad}{text}{pad}{fence}"
 
 
 def _facts(found: Verification) -> dict[str, object]:
