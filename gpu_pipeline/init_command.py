@@ -15,7 +15,7 @@ from gpu_pipeline.adopt.settings import Key, refusal
 from gpu_pipeline.ci_file import parse_ci_file
 from gpu_pipeline.console import say, show, write_result
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
-from gpu_pipeline.files import display, files_below, read_bytes, resolved, write_atomically
+from gpu_pipeline.files import display, files_below, read_text, resolved, write_atomically
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.template_files import ROOT, SUFFIX
 from gpu_pipeline.words import count
@@ -31,10 +31,8 @@ def run_init(options: argparse.Namespace, _environment: Mapping[str, str]) -> in
     """Write the routing that renders the jobs of a file; exit 1 if it cannot say everything."""
     name = display(options.source)
     try:
-        text = read_bytes(options.source, "--from").decode("utf-8")
+        text = read_text(options.source, "--from")
         parsed = parse_ci_file(text, name)
-    except UnicodeDecodeError:
-        raise UsageError(f"{name}: is not UTF-8") from None
     except YamlError as error:
         raise UsageError(f"{name}:{error.line}: {error}") from None
     adopted = adopt(
@@ -61,11 +59,7 @@ def _templates(folder: Path) -> dict[str, str]:
     found = {}
     for path in files_below(root):
         if path.name.endswith(SUFFIX):
-            try:
-                content = read_bytes(path, "--templates").decode("utf-8")
-            except UnicodeDecodeError:
-                raise UsageError(f"{display(path)}: is not UTF-8") from None
-            found[path.relative_to(root).as_posix()] = content
+            found[path.relative_to(root).as_posix()] = read_text(path, "--templates")
     return found
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpu_pipeline.ci_file import CiFile, parse_ci_file
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
-from gpu_pipeline.files import display, read_bytes
+from gpu_pipeline.files import display, read_text
 from gpu_pipeline.gitlab.checkups.files import check_files
 from gpu_pipeline.gitlab.checkups.line import Case, Level, Unread, ask
 from gpu_pipeline.gitlab.checkups.project import (
@@ -66,10 +66,8 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 def _parent(path: Path) -> CiFile:
     """The parent pipeline as a tree. Raises UsageError for a file that is none."""
-    data = read_bytes(path, "--parent")
+    text = read_text(path, "--parent")
     try:
-        return parse_ci_file(data.decode("utf-8"), display(path))
-    except UnicodeDecodeError:
-        raise UsageError(f"{display(path)}: is not UTF-8") from None
+        return parse_ci_file(text, display(path))
     except YamlError as error:
         raise UsageError(f"{display(path)}:{error.line}: {error}") from None

@@ -17,8 +17,8 @@ from gpu_pipeline.child import Child
 from gpu_pipeline.ci_file import CiFile, parse_ci_file
 from gpu_pipeline.context import Context
 from gpu_pipeline.contexts import parent_contexts
-from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, NothingToRunError, UsageError
-from gpu_pipeline.files import display, read_bytes, resolved
+from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, NothingToRunError
+from gpu_pipeline.files import display, read_text, resolved
 from gpu_pipeline.gitlab.connection import Connection, connect
 from gpu_pipeline.gitlab.lint_places import sources_of, spot_of
 from gpu_pipeline.gitlab.outputs import check_outputs
@@ -61,8 +61,8 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     if options.child is None:
         text, name = render(child, resolved(options.templates)), _RENDERED
     else:
-        text, name = _text(options.child, "--child"), display(options.child)
-    parent = _text(options.parent, "--parent")
+        text, name = read_text(options.child, "--child"), display(options.child)
+    parent = read_text(options.parent, "--parent")
     connection = connect(options, environment, to="use the lint API")
 
     def sources(message: str, file: CiFile | None) -> tuple[str, ...]:
@@ -90,13 +90,6 @@ def _child(loaded: Loaded) -> tuple[Context, Child]:
         if not outcome_of(child, context).is_empty:
             return context, child
     raise NothingToRunError("no kind of parent pipeline has a job in its child; `preview --all`")
-
-
-def _text(path: Path, option: str) -> str:
-    try:
-        return read_bytes(path, option).decode("utf-8")
-    except UnicodeDecodeError:
-        raise UsageError(f"{display(path)}: is not UTF-8") from None
 
 
 def _lint(connection: Connection, text: str, name: str, sources: Sources) -> list[Message]:

@@ -13,7 +13,7 @@ from gitlab.v4.objects import ProjectMergeRequest, ProjectMergeRequestNote
 
 from gpu_pipeline.console import masked, show, tell
 from gpu_pipeline.errors import EXIT_OK, AnswerLostError, GitLabError, UsageError
-from gpu_pipeline.files import read_bytes
+from gpu_pipeline.files import read_text
 from gpu_pipeline.gitlab.connection import Connection, connect
 from gpu_pipeline.gitlab.refusals import status_of
 from gpu_pipeline.gitlab.retrying import Time
@@ -71,11 +71,12 @@ def _names(options: argparse.Namespace) -> list[str]:
 
 
 def _read(name: str) -> str:
-    data = sys.stdin.buffer.read() if name == "-" else read_bytes(Path(name), "--body-file")
+    if name != "-":
+        return read_text(Path(name), "--body-file")
     try:
-        return data.decode("utf-8")
+        return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError:
-        raise UsageError(f"--body-file {name}: is not UTF-8") from None
+        raise UsageError("--body-file -: what stdin holds is not UTF-8") from None
 
 
 def compose(parts: list[str], mark: str) -> str:

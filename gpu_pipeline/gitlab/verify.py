@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from gpu_pipeline.ci_file import parse_ci_file
 from gpu_pipeline.context import Context, make_context
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, NothingToRunError, UsageError
-from gpu_pipeline.files import display, read_bytes, resolved, write_atomically
+from gpu_pipeline.files import display, read_text, resolved, write_atomically
 from gpu_pipeline.gitlab.attempts import Attempt
 from gpu_pipeline.gitlab.connection import Connection, connect
 from gpu_pipeline.gitlab.logs import read_log
@@ -34,7 +34,7 @@ from gpu_pipeline.yaml_text import YamlError
 def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Judge a pipeline; exit 1 if anything FAILs, with --strict also if anything is UNPROVEN."""
     check_outputs(options)
-    text = _child_text(options) if options.child else None
+    text = read_text(options.child, "--child") if options.child else None
     connection = connect(options, environment, to="read bridges and logs")
     pipeline = walk(connection, options.pipeline)
     plan = _selected(_plan(text, pipeline, options, environment), options.globs or [])
@@ -44,13 +44,6 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
         write_atomically(options.junit, reports.junit(found) + "\n")
     deliver(reports.verification(found, options.format), options)
     return EXIT_DIFFERS if fails(found, strict=options.strict) else EXIT_OK
-
-
-def _child_text(options: argparse.Namespace) -> str:
-    try:
-        return read_bytes(options.child, "--child").decode("utf-8")
-    except UnicodeDecodeError:
-        raise UsageError(f"{display(options.child)}: is not UTF-8") from None
 
 
 def _plan(

@@ -111,7 +111,7 @@ def test_the_report_of_a_merge_request_is_written_beside_the_text(
         (["--parent", "none.yml"], "--parent names another file"),
         (["--runner", "none.toml"], "none.toml"),
         (["--parent", "broken.yml"], "broken.yml:1:"),
-        (["--parent", "latin.yml"], "latin.yml: is not UTF-8"),
+        (["--parent", "latin.yml"], "latin.yml: is not UTF-8; --parent names another file"),
     ],
 )
 def test_an_unreadable_file_is_named(

@@ -312,7 +312,7 @@ def test_a_pipeline_that_does_not_exist(gitlab: GitLab) -> None:
     ("content", "text"),
     [
         (b"a: [", "while parsing"),
-        (b"\xff", "is not UTF-8"),
+        (b"\xff", "is not UTF-8; --child names another file"),
         (b"stages: [train]\n", "plans no job"),
     ],
 )
