@@ -16,7 +16,7 @@ from gitlab.v4.objects import Project
 from gpu_pipeline.console import say
 from gpu_pipeline.errors import GitLabError, UsageError
 from gpu_pipeline.files import display
-from gpu_pipeline.gitlab.refusals import INSTEAD, explained
+from gpu_pipeline.gitlab.refusals import explained
 from gpu_pipeline.gitlab.retrying import PatientSession
 from gpu_pipeline.gitlab.tokens import (
     Configured,
@@ -72,35 +72,28 @@ class Connection(Record):
     @contextmanager
     def asking(self, what: str, *, role: str = "Developer") -> Iterator[None]:
         """Say of a refusal within that it was `what`, which needs `role` in the project."""
-        with explained(what, role=role, job_token=self.token.kind is TokenKind.JOB):
+        with explained(what, role=role):
             yield
 
 
-def connect(
-    options: argparse.Namespace,
-    environment: Mapping[str, str],
-    *,
-    to: str,
-    job_token_may: bool = False,
-) -> Connection:
+def connect(options: argparse.Namespace, environment: Mapping[str, str], *, to: str) -> Connection:
     """The connection that options and environment describe; says on stderr which token it uses.
 
     `to` says what the command does with it ("start pipelines"). Raises UsageError for what is
-    missing or wrong, and GitLabError when there is only a job token, which cannot do that unless
-    `job_token_may`.
+    missing or wrong, and GitLabError when there is only a job token, which can do none of it.
     """
     token, server, file = _credentials(options, environment)
     project = _project(options, environment)
-    if token.kind is TokenKind.JOB and not job_token_may:
+    if token.kind is TokenKind.JOB:
         raise GitLabError(
             f"a job token ({token.origin}) cannot {to}: of pipelines it may only list jobs, not "
             "create pipelines, lint, read bridges, logs, schedules or settings, nor write notes; "
-            f"{INSTEAD}"
+            "set GITLAB_TOKEN to a project access token (Settings → Access tokens), in CI as a "
+            "masked CI/CD variable"
         )
     ca_file = _ca_file(options, environment, file)
     if not getattr(options, "quiet", False):
-        limits = "; it may only list jobs" if token.kind is TokenKind.JOB else ""
-        say(f"{server}, project {project}, with {token.kind} ({token.origin}){limits}")
+        say(f"{server}, project {project}, with {token.kind} ({token.origin})")
     return Connection(
         client=gitlab.Gitlab(
             server,
@@ -119,7 +112,6 @@ def connect(
 _PARAMETERS = {
     TokenKind.ACCESS: "private_token",
     TokenKind.OAUTH: "oauth_token",
-    TokenKind.JOB: "job_token",
 }
 
 

@@ -12,25 +12,18 @@ from gpu_pipeline.console import masked
 from gpu_pipeline.errors import GitLabError, RefusedError
 
 _LONGEST = 400  # characters of a server's message that are shown
-INSTEAD = (
-    "set GITLAB_TOKEN to a project access token (Settings → Access tokens), in CI as a masked "
-    "CI/CD variable"
-)
 
 
 @contextmanager
-def explained(
-    what: str = "", *, role: str = "Developer", job_token: bool = False
-) -> Iterator[None]:
+def explained(what: str = "", *, role: str = "Developer") -> Iterator[None]:
     """Turn a refusal into a RefusedError that says `what` was refused, and why.
 
-    `role` is the one that `what` needs in the project; `job_token` whether a job's token was sent.
+    `role` is the one that `what` needs in the project.
     """
     try:
         yield
     except GitlabError as error:
-        text = _text(error, what, role, job_token=job_token)
-        raise RefusedError(text, status_of(error)) from None
+        raise RefusedError(_text(error, what, role), status_of(error)) from None
     except requests.RequestException as error:
         subject = f"{what}: " if what else ""
         raise GitLabError(f"{subject}the request failed ({type(error).__name__})") from None
@@ -64,7 +57,7 @@ def _flat(value: object) -> Iterator[str]:
         yield str(value)
 
 
-def _text(error: GitlabError, what: str, role: str, *, job_token: bool) -> str:
+def _text(error: GitlabError, what: str, role: str) -> str:
     subject = f"{what}: " if what else ""
     if isinstance(error, RedirectError):
         return (
@@ -72,7 +65,7 @@ def _text(error: GitlabError, what: str, role: str, *, job_token: bool) -> str:
             "or the project's present path in --project"
         )
     status, message = status_of(error), message_of(error)
-    hint = _hint(status, error, role, job_token=job_token)
+    hint = _hint(status, error, role)
     return f"{subject}GitLab answers {message or status}{f'; {hint}' if hint else ''}"
 
 
@@ -85,9 +78,7 @@ _HINTS = {
 }
 
 
-def _hint(status: int | None, error: GitlabError, role: str, *, job_token: bool) -> str:
-    if job_token and status in (401, 403, 404):
-        return f"a job token (CI_JOB_TOKEN) may not do this; {INSTEAD}"
+def _hint(status: int | None, error: GitlabError, role: str) -> str:
     if status == 403 and b"insufficient_scope" in _body(error):
         return "the token lacks a scope: it needs `api`, or `read_api` for what only reads"
     if status == 403:
