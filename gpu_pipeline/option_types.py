@@ -5,15 +5,19 @@ from __future__ import annotations
 import argparse
 import math
 
+_MOST_SECONDS = 1_000_000
+
 
 def seconds(text: str) -> float:
-    """A number of seconds above 0. Raises ArgumentTypeError."""
+    """A number of seconds above 0 and below a million. Raises ArgumentTypeError."""
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f'"{text}" is not a number of seconds')
+    if not 0 < value < _MOST_SECONDS:
+        raise argparse.ArgumentTypeError(
+            f'"{text}" is not a number of seconds above 0 and below {_MOST_SECONDS}, 11 days'
+        )
     return value
 
 

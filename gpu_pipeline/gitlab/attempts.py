@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from gpu_pipeline.record import Record
 
-# doc/api/jobs: statuses. The others are those of a job that still waits or runs.
+# doc/api/jobs: statuses; pipelines have these too. A job of another status still waits or runs.
 FINISHED = frozenset(("success", "failed", "canceled", "skipped"))
-NOT_STARTED = frozenset(("created", "manual", "scheduled", "skipped"))
+NOT_STARTED = frozenset(("created", "scheduled"))
 
 
 class Attempt(Record):

@@ -21,7 +21,7 @@ from gpu_pipeline.durations import format_duration
 from gpu_pipeline.durations_file import Durations, durations_text
 from gpu_pipeline.errors import EXIT_OK, NothingToRunError, UsageError
 from gpu_pipeline.files import display, write_atomically
-from gpu_pipeline.gitlab.attempts import Attempt, attempt_from, moment, newest_attempts
+from gpu_pipeline.gitlab.attempts import FINISHED, Attempt, attempt_from, moment, newest_attempts
 from gpu_pipeline.gitlab.connection import Connection, connect
 from gpu_pipeline.gitlab.history_cache import Cache
 from gpu_pipeline.gitlab.logs import read_log
@@ -36,7 +36,6 @@ from gpu_pipeline.reports.layout import table
 from gpu_pipeline.results import output_of
 from gpu_pipeline.words import count
 
-_ENDED = ("success", "failed", "canceled", "skipped")
 # The marker is the first command; a runner's own pre_build_script may run a few before it.
 _FIRST_COMMANDS = 6
 
@@ -82,7 +81,7 @@ def _runs(
             sort="desc",
             **({"ref": options.ref} if options.ref else {}),
         )
-        ended = (each for each in listed if each.status in _ENDED)
+        ended = (each for each in listed if each.status in FINISHED)
         fetched = 0
         try:
             for each in itertools.islice(ended, options.pipelines):
@@ -103,10 +102,11 @@ def _fetched(
     options: argparse.Namespace,
 ) -> PastRun:
     lazy = connection.project.pipelines.get(pipeline.id, lazy=True)
-    attempts = newest_attempts(
-        attempt_from(each.attributes, project=connection.project_path, pipeline=pipeline.id)
-        for each in lazy.jobs.list(iterator=True, scope=["success"])
-    )
+    with connection.asking(f"the jobs of pipeline {pipeline.id}", role="Reporter"):
+        attempts = newest_attempts(
+            attempt_from(each.attributes, project=connection.project_path, pipeline=pipeline.id)
+            for each in lazy.jobs.list(iterator=True, scope=["success"])
+        )
     wanted = [each for each in attempts if each.name in jobs and each.started and each.finished]
     created = moment(pipeline.created_at) or datetime.datetime.fromtimestamp(0, datetime.UTC)
     past = functools.partial(_past_job, connection, created, options.deadline)

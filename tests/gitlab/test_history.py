@@ -129,6 +129,14 @@ def test_without_any_measured_job_nothing_is_written(
     assert not (gitlab.folder / "durations.json").exists()
 
 
+def test_what_is_refused_is_named(gitlab: GitLab, world: World, server: GitLabServer) -> None:
+    _, child = night(world)
+    server.faults.always("GET", rf"/pipelines/{child.id}/jobs", "403")
+    done = gitlab("history", *INPUTS)
+    assert done.code == 4
+    assert f"the jobs of pipeline {child.id}: GitLab answers" in done.err
+
+
 def test_the_cache_keeps_only_what_is_looked_at(gitlab: GitLab, world: World) -> None:
     def cached() -> int:
         text = (gitlab.folder / "durations.json.cache").read_text(encoding="utf-8")

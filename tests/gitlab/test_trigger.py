@@ -253,6 +253,7 @@ def test_an_unknown_branch_is_explained(gitlab: GitLab) -> None:
         (["--play", ""], "the glob is empty"),
         (["--deadline", "soon"], "is not a number of seconds"),
         (["--deadline", "nan"], "is not a number of seconds"),
+        (["--timeout", "2000000"], "above 0 and below 1000000, 11 days"),
     ],
 )
 def test_wrong_usage_asks_the_server_nothing(
