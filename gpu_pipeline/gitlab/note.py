@@ -16,13 +16,12 @@ from gpu_pipeline.errors import EXIT_OK, AnswerLostError, GitLabError, UsageErro
 from gpu_pipeline.files import read_text
 from gpu_pipeline.gitlab.connection import Connection, connect
 from gpu_pipeline.gitlab.refusals import status_of
-from gpu_pipeline.gitlab.retrying import Time
+from gpu_pipeline.gitlab.retrying import Time, looked_for
 
 _LONGEST = 1_000_000  # characters (doc/administration/instance_limits: size of comments)
 _CUT = "\n\n*The rest is left out: a note holds no more.*\n"
 _MARK = re.compile(r"<!-- gpu-pipeline note: [^>]*-->")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_PAUSE = 2.0
 
 
 def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
@@ -146,18 +145,13 @@ def _create(
 
 
 def _recover(request: ProjectMergeRequest, mark: str, patience: float) -> ProjectMergeRequestNote:
-    clock = Time()
-    end = clock.now() + patience
-    while True:
-        found = _find(request, mark)
-        if found is not None:
-            return found
-        if clock.now() + _PAUSE > end:
-            raise GitLabError(
-                f"the answer was lost, and no note appeared within {patience:g} s; run it again: "
-                "it updates a note that is there by then, and writes no second one"
-            )
-        clock.sleep(_PAUSE)
+    found = looked_for(lambda: _find(request, mark), patience=patience, clock=Time())
+    if found is None:
+        raise GitLabError(
+            f"the answer was lost, and no note appeared within {patience:g} s; run it again: it "
+            "updates a note that is there by then, and writes no second one"
+        )
+    return found
 
 
 def _update(

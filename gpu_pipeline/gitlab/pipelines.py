@@ -104,6 +104,11 @@ class Node(Record):
         return ", ".join(f"pipeline {node.id} {node.status}" for node in self.all_nodes())
 
 
+def short_ref(ref: str) -> str:
+    """A branch or tag as pipelines show it; schedules have its full name."""
+    return ref.removeprefix("refs/heads/").removeprefix("refs/tags/")
+
+
 def walk(connection: Connection, pipeline: int, *, jobs: JobsOf = JobsOf.CHILDREN) -> Node:
     """Read a pipeline and everything below it. Raises GitLabError.
 

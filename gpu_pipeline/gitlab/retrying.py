@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import requests
@@ -22,6 +22,8 @@ from gpu_pipeline.gitlab.answers import flaw_in
 from gpu_pipeline.gitlab.bodies import complete
 from gpu_pipeline.record import Record
 
+T = TypeVar("T")
+
 _BUSY = 429
 _PASSING = {500, 502, 503, 504}
 # Lint only looks at what it is sent (doc/api/lint), and to PUT the same twice changes nothing more.
@@ -31,6 +33,7 @@ _ONE_READ = 20.0  # seconds without a byte
 _ONE_WRITE = 60.0  # a large pipeline takes GitLab long to create
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 15.0
 _WORTH_SAYING = 5.0
+_BETWEEN_LOOKS = 2.0
 _TRIES_OF_A_STRANGER = 3
 _NETWORK = (requests.ConnectionError, requests.Timeout)
 
@@ -40,6 +43,19 @@ class Time(Record):
 
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
+
+
+def looked_for(look: Callable[[], T | None], *, patience: float, clock: Time) -> T | None:
+    """What `look` finds, as soon as it finds something; None after `patience` seconds.
+
+    For what a request without an answer may have made, which need not be there at once.
+    """
+    end = clock.now() + patience
+    while (found := look()) is None:
+        if clock.now() + _BETWEEN_LOOKS > end:
+            return None
+        clock.sleep(_BETWEEN_LOOKS)
+    return found
 
 
 class PatientSession(requests.Session):

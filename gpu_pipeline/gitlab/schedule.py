@@ -16,12 +16,12 @@ from gpu_pipeline.console import show, tell
 from gpu_pipeline.errors import EXIT_OK, AnswerLostError, GitLabError, UsageError
 from gpu_pipeline.gitlab import cron
 from gpu_pipeline.gitlab.connection import Connection, connect
+from gpu_pipeline.gitlab.pipelines import short_ref
 from gpu_pipeline.gitlab.refusals import status_of
-from gpu_pipeline.gitlab.retrying import Time
+from gpu_pipeline.gitlab.retrying import Time, looked_for
 from gpu_pipeline.names import TRAIN_VALIDATE
 from gpu_pipeline.record import Record
 
-_PAUSE = 2.0
 _ROLE = "Developer, and Maintainer for a schedule that belongs to somebody else"
 
 
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
         settings={
             "cron": line,
             "cron_timezone": options.timezone,
-            "ref": _short(ref),
+            "ref": short_ref(ref),
             "active": not options.inactive,
         },
         variables=variables,
@@ -68,11 +68,6 @@ def _variables(options: argparse.Namespace) -> dict[str, str]:
     if not options.description.strip():
         raise UsageError("--description: is empty; the schedule is found again by it")
     return {TRAIN_VALIDATE: "true", **variables}
-
-
-def _short(ref: str) -> str:
-    """A branch as people write it; newer servers answer with the full name."""
-    return ref.removeprefix("refs/heads/")
 
 
 def _only(
@@ -113,17 +108,17 @@ def _recover(
     connection: Connection, description: str, clock: Time, patience: float
 ) -> ProjectPipelineSchedule:
     """The schedule of a request without an answer."""
-    end = clock.now() + patience
-    while True:
-        found = _only(connection.project.pipelineschedules.list(get_all=True), description)
-        if found is not None:
-            return found
-        if clock.now() + _PAUSE > end:
-            raise GitLabError(
-                f"the answer was lost, and no schedule appeared within {patience:g} s; run it "
-                "again: it corrects a schedule that is there by then, and does not double it"
-            )
-        clock.sleep(_PAUSE)
+    found = looked_for(
+        lambda: _only(connection.project.pipelineschedules.list(get_all=True), description),
+        patience=patience,
+        clock=clock,
+    )
+    if found is None:
+        raise GitLabError(
+            f"the answer was lost, and no schedule appeared within {patience:g} s; run it again: "
+            "it corrects a schedule that is there by then, and does not double it"
+        )
+    return found
 
 
 def _update(
@@ -143,7 +138,7 @@ def _update(
     changes = {
         name: value
         for name, value in wanted.settings.items()
-        if value != (_short(now.ref) if name == "ref" else now.attributes.get(name))
+        if value != (short_ref(now.ref) if name == "ref" else now.attributes.get(name))
     }
     lines = [
         f"  {name}: {_said(now.attributes.get(name))} → {_said(changes[name])}" for name in changes

@@ -17,12 +17,11 @@ from gpu_pipeline.console import tell
 from gpu_pipeline.errors import AnswerLostError, GitLabError
 from gpu_pipeline.gitlab.connection import Connection
 from gpu_pipeline.gitlab.refusals import message_of, status_of
-from gpu_pipeline.gitlab.retrying import Time
+from gpu_pipeline.gitlab.retrying import Time, looked_for
 from gpu_pipeline.names import RUN_ID
 from gpu_pipeline.record import Record
 
 _NEWEST = 50  # pipelines that are searched for a run that may have been started before
-_PAUSE = 2.0
 
 
 class Start(Record):
@@ -121,18 +120,15 @@ def _policy(connection: Connection) -> str:
 
 def _recover(connection: Connection, start: Start, after: int, clock: Time) -> ProjectPipeline:
     """The pipeline of a request without an answer. Raises GitLabError when none appears."""
-    end = clock.now() + start.patience
-    while True:
-        found = (
-            _by_run_id(connection, start, after=after)
-            if start.run_id
-            else _only_new(connection, start.ref, after)
-        )
-        if found is not None:
-            return found
-        if clock.now() + _PAUSE > end:
-            break
-        clock.sleep(_PAUSE)
+
+    def look() -> ProjectPipeline | None:
+        if start.run_id:
+            return _by_run_id(connection, start, after=after)
+        return _only_new(connection, start.ref, after)
+
+    found = looked_for(look, patience=start.patience, clock=clock)
+    if found is not None:
+        return found
     again = (
         f"run it again with `--run-id {start.run_id}`, which takes the pipeline if it has appeared "
         "by then, and else starts one"

@@ -12,7 +12,7 @@ from gpu_pipeline.console import show, tell
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
 from gpu_pipeline.gitlab.attempts import Attempt
 from gpu_pipeline.gitlab.connection import connect
-from gpu_pipeline.gitlab.pipelines import FAILED, Node
+from gpu_pipeline.gitlab.pipelines import FAILED, Node, short_ref
 from gpu_pipeline.gitlab.retrying import Time
 from gpu_pipeline.gitlab.running import Patience, play, wait_for_end
 from gpu_pipeline.gitlab.starting import Start, Started, start_pipeline
@@ -25,7 +25,7 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     variables = _variables(options)
     connection = connect(options, environment, to="start pipelines")
     start = Start(
-        ref=_short(options.ref) or connection.default_branch(),
+        ref=short_ref(options.ref or "") or connection.default_branch(),
         variables=variables,
         run_id=None if options.no_variables else options.run_id or secrets.token_hex(8),
         patience=options.deadline,
@@ -71,11 +71,6 @@ def _variables(options: argparse.Namespace) -> dict[str, str]:
     if "" in options.play:
         raise UsageError("--play: the glob is empty")
     return variables
-
-
-def _short(ref: str | None) -> str:
-    """A branch or tag as pipelines show it."""
-    return (ref or "").removeprefix("refs/heads/").removeprefix("refs/tags/")
 
 
 def _text(started: Started, start: Start, played: Sequence[Attempt], ended: Node | None) -> str:

@@ -189,3 +189,10 @@ def test_a_night_without_the_hour_is_seen(line: str, zone: str, missing: str | N
 def test_the_period_is_the_longest_pause(line: str, hours: int | None) -> None:
     found = cron.period(line, datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC))
     assert (found and found.total_seconds() / 3600) == hours
+
+
+def test_a_schedule_on_a_tag_stays_as_it_is(gitlab: GitLab, world: World) -> None:
+    world.project.tags.append("v1")
+    assert gitlab("schedule", "--ref", "v1").code == 0
+    world.project.schedules[0].ref = "refs/tags/v1"  # as newer servers have it
+    assert "is as it should be" in gitlab("schedule", "--ref", "v1").out

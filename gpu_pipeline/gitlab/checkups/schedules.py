@@ -11,6 +11,7 @@ from gitlab.v4.objects import ProjectPipelineSchedule
 from gpu_pipeline.gitlab import cron
 from gpu_pipeline.gitlab.attempts import moment
 from gpu_pipeline.gitlab.checkups.line import Case, Line, Unread, ask, error, ok, warning
+from gpu_pipeline.gitlab.pipelines import short_ref
 from gpu_pipeline.names import TRAIN_VALIDATE
 
 _LATE = datetime.timedelta(hours=1)  # a busy server starts schedules some minutes late
@@ -46,7 +47,7 @@ def _training(
     case: Case, listed: ProjectPipelineSchedule, wanted: str | None
 ) -> ProjectPipelineSchedule | None:
     """The schedule with its variables, if it has to do with training on the branch."""
-    if wanted is None and _short(listed.ref) != case.ref:
+    if wanted is None and short_ref(listed.ref) != case.ref:
         return None
     found = ask(
         case.connection,
@@ -58,10 +59,6 @@ def _training(
     names = [each["key"].upper() for each in full.attributes.get("variables") or ()]
     unreadable = full.attributes.get("variables") is None
     return full if wanted or unreadable or TRAIN_VALIDATE in names else None
-
-
-def _short(ref: str) -> str:
-    return ref.removeprefix("refs/heads/").removeprefix("refs/tags/")
 
 
 def _check(case: Case, found: ProjectPipelineSchedule, now: datetime.datetime) -> list[Line]:
@@ -79,7 +76,7 @@ def _check(case: Case, found: ProjectPipelineSchedule, now: datetime.datetime) -
 def _described(found: ProjectPipelineSchedule) -> str:
     owner = (found.attributes.get("owner") or {}).get("username", "nobody")
     return (
-        f"active, {found.cron} {found.cron_timezone} on {_short(found.ref)}, next "
+        f"active, {found.cron} {found.cron_timezone} on {short_ref(found.ref)}, next "
         f"{found.attributes.get('next_run_at')}, owner {owner}, {TRAIN_VALIDATE} is true"
     )
 
@@ -88,8 +85,8 @@ def _check_state(case: Case, found: ProjectPipelineSchedule, subject: str) -> li
     lines = []
     if not found.active:
         lines.append(error(subject, "is not active", "activate it (Build → Pipeline schedules)"))
-    if _short(found.ref) != case.ref:
-        message = f"runs on {_short(found.ref)}, not on {case.ref}"
+    if short_ref(found.ref) != case.ref:
+        message = f"runs on {short_ref(found.ref)}, not on {case.ref}"
         lines.append(warning(subject, message, "edit it, or name that branch with --ref"))
     return lines
 
