@@ -21,7 +21,7 @@ _Slot = list[tuple[float, int]]
 
 def deal(lengths: Sequence[float], slots: int) -> list[int]:
     """The slot of each job, from 0. `lengths` are seconds, in any order; deterministic."""
-    least = max([sum(lengths) / slots, *lengths], default=0.0)
+    least = max([sum(lengths) / slots, *lengths])
     best: list[_Slot] = []
     for start in (_longest_first, _largest_differences):
         found = start(lengths, slots)

@@ -35,14 +35,11 @@ class Spot(Record):
 
 def spot_of(message: str, file: CiFile | None) -> Spot:
     """The most exact place that the message names; an empty one if it names none."""
-    if file is None or (match := _YAML_LINE.search(message)):
-        match = _YAML_LINE.search(message)
-        return Spot(line=int(match[1])) if match else Spot()
-    entry = _entry(message, file)
-    if entry is None:
-        return Spot()
-    tree = file.root.get(entry)
-    if tree is None:
+    if match := _YAML_LINE.search(message):
+        return Spot(line=int(match[1]))
+    entry = _entry(message, file) if file else None
+    tree = file.root.get(entry) if file and entry else None
+    if entry is None or tree is None:
         return Spot()
     keys: list[str] = []
     line = tree.line

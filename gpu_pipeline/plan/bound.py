@@ -31,7 +31,7 @@ class Limit(enum.StrEnum):
 _REQUESTS = (Limit.CPU_REQUESTS, Limit.MEMORY_REQUESTS, Limit.DISK_REQUESTS)
 
 
-class Bound(Record, order=True):
+class Bound(Record):
     """The run, or a pool's part of it, takes at least `seconds`, because of `limit`."""
 
     seconds: float

@@ -10,6 +10,7 @@ from gpu_pipeline.plan.model import NodeLife, PlannedPool, Run, Schedule
 from gpu_pipeline.record import Record
 
 _HOUR = 3600.0
+_ROUNDING = 0.0005  # of the lower bound
 
 
 class PoolUse(Record):
@@ -65,6 +66,11 @@ class Plan(Record):
         if self.bound is None or not self.bound.seconds:
             return 0.0
         return self.makespan / self.bound.seconds - 1
+
+    @property
+    def is_shortest(self) -> bool:
+        """Whether no plan can be shorter, by more than rounding."""
+        return self.above_bound < _ROUNDING
 
     @property
     def cost(self) -> float | None:
@@ -132,7 +138,7 @@ def _pool_use(pool: PlannedPool, schedule: Schedule, bound: Bound) -> PoolUse:
     nodes = [node for node in schedule.nodes if node.pool == pool.name]
     runs = [run for run in schedule.runs if run.job.pool == pool.name]
     paid = sum(node.removed - node.created for node in nodes)
-    busy = sum(_length(node, busy=True) for node in nodes)
+    busy = sum(_busy(node) for node in nodes)
     booting = sum(min(node.ready, node.removed) - node.created for node in nodes)
     return PoolUse(
         pool=pool,
@@ -149,8 +155,8 @@ def _pool_use(pool: PlannedPool, schedule: Schedule, bound: Bound) -> PoolUse:
     )
 
 
-def _length(node: NodeLife, *, busy: bool) -> float:
-    return sum(each.end - each.start for each in node.stretches if (each.jobs > 0) is busy)
+def _busy(node: NodeLife) -> float:
+    return sum(each.end - each.start for each in node.stretches if each.jobs)
 
 
 def _gpu_work(node: NodeLife, gpus: int) -> float:

@@ -56,7 +56,7 @@ def _above(plan: Plan) -> str:
     """How far a plan is from the lower bound, which counts the jobs that never start as well."""
     if plan.schedule.stuck:
         return "the jobs that never start included"
-    if plan.above_bound < 0.0005:
+    if plan.is_shortest:
         return "as short as can be"
     return f"the plan is {percent(plan.above_bound)} above that"
 

@@ -55,7 +55,7 @@ def above_bound(plan: Plan) -> str:
     bound = f"the lower bound of {format_duration(plan.bound.seconds)}"
     if plan.schedule.stuck:
         return f"without the jobs that never start, which {bound} includes; {what}"
-    if plan.above_bound < 0.0005:
+    if plan.is_shortest:
         return f"no plan can be shorter; {what}"
     return f"{100 * plan.above_bound:.1f}{_GAP}% above {bound}; {what}"
 
