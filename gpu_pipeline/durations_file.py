@@ -1,4 +1,4 @@
-"""The durations file: how long jobs took. `gitlab history` writes it, `plan` reads it.
+"""The durations file: how long jobs took. `gitlab history` writes it, `plan` and `watch` read it.
 
 A job's seconds are its run time on the runner, of successful jobs only. Times within a run count
 from the creation of its child pipeline, in seconds.

@@ -1,4 +1,4 @@
-"""Plans next to each other: two routings, the values of a sweep, suggestions, a measured run."""
+"""Plans next to each other: two routings, the values of a sweep, a measured run."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def _wanted(case: Case) -> dict[tuple[str, ...], float]:
 
 
 def _parent_tags(case: Case) -> Iterator[tuple[str, ...]]:
-    """The tags of the parent's own jobs, those that trigger or extend nothing apart."""
+    """The tags of each job of the parent that a runner takes: it is no template and no trigger."""
     jobs, _ = resolve_ci_jobs(case.parent)
     for job in jobs.values():
         if not job.hidden and job.tree.get("trigger") is None:
