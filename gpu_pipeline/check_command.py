@@ -18,10 +18,11 @@ from gpu_pipeline.checks.parent import check_parent
 from gpu_pipeline.checks.rendering import never_added, planned_findings
 from gpu_pipeline.ci_file import CiFile, parse_ci_file
 from gpu_pipeline.cluster_command import runner_findings
+from gpu_pipeline.console import tell
 from gpu_pipeline.contexts import parent_contexts
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
 from gpu_pipeline.files import display, read_text, resolved, write_atomically
-from gpu_pipeline.loading import Loaded, load, note, refuse_input
+from gpu_pipeline.loading import Loaded, load, refuse_input
 from gpu_pipeline.outcomes import outcome_of
 from gpu_pipeline.render import Templates
 from gpu_pipeline.reports import findings as reports
@@ -67,7 +68,7 @@ def run_check(options: argparse.Namespace, environment: Mapping[str, str]) -> in
         write_atomically(report, reports.codequality(left) + "\n", "--codequality")
     deliver(reports.findings(left, options.format), options)
     if accepted:
-        note(options, f"accepted by {display(options.routing)}: {reports.codes(accepted)}")
+        tell(f"accepted by {display(options.routing)}: {reports.codes(accepted)}")
     failing = {Severity.ERROR, *([Severity.WARNING] if options.fail_on == "warning" else [])}
     return EXIT_DIFFERS if any(each.severity in failing for each in left) else EXIT_OK
 

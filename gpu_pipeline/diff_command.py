@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from gpu_pipeline.console import tell
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, RoutingError, UsageError
 from gpu_pipeline.files import display, files_below, read_bytes, resolved
 from gpu_pipeline.jobs import Job
-from gpu_pipeline.loading import LoadedRouting, load_routing, note, parse_routing, refuse_input
+from gpu_pipeline.loading import LoadedRouting, load_routing, parse_routing, refuse_input
 from gpu_pipeline.names import check_globs
 from gpu_pipeline.plan.simulate import simulate
 from gpu_pipeline.plan.summary import Plan, summarise
@@ -46,7 +47,7 @@ def run_diff(options: argparse.Namespace, _environment: Mapping[str, str]) -> in
     after = load_routing(options.routing, options.templates)
     with _other(options) as other:
         if other.routed is None:
-            note(options, f"note: {other.name} does not exist, so everything is new")
+            tell(f"note: {other.name} does not exist, so everything is new")
         known = [job.name for routed in (other.routed, after) if routed for job in routed.jobs]
         check_globs(options.globs, known, "`preview` lists all jobs of a routing")
         old = _side(other.name, other.routed, options.globs)
@@ -83,7 +84,7 @@ def _parsed(found: Snapshot, options: argparse.Namespace) -> LoadedRouting | Non
     try:
         return parse_routing(found.data, found.name, found.templates)
     except RoutingError:
-        note(options, f"{found.name} does not load, so nothing can be compared with it:")
+        tell(f"{found.name} does not load, so nothing can be compared with it:")
         raise
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gpu_pipeline.assignments import assignments
 from gpu_pipeline.child import Child, plan_child
-from gpu_pipeline.console import say
+from gpu_pipeline.console import tell
 from gpu_pipeline.context import Context, context_from, in_ci
 from gpu_pipeline.errors import UsageError
 from gpu_pipeline.files import display, files_below, read_bytes, resolved
@@ -93,7 +93,7 @@ def parse_routing(data: bytes, name: str, folder: Path) -> LoadedRouting:
 def load(options: argparse.Namespace, environment: Mapping[str, str]) -> Loaded:
     """Read everything the options name. Raises GeneratorError for whatever is wrong with it."""
     loaded = select(load_routing(options.routing, options.templates), options, environment)
-    note_added(loaded, options)
+    note_added(loaded)
     return loaded
 
 
@@ -122,10 +122,10 @@ def select(
     )
 
 
-def note_added(loaded: Loaded, options: argparse.Namespace) -> None:
+def note_added(loaded: Loaded) -> None:
     """Say which jobs were not asked for, unless --quiet."""
     if loaded.added:
-        note(options, f"note: added because a selected job needs them: {', '.join(loaded.added)}")
+        tell(f"note: added because a selected job needs them: {', '.join(loaded.added)}")
 
 
 def refuse_input(
@@ -151,12 +151,6 @@ def _globs(options: argparse.Namespace, environment: Mapping[str, str]) -> list[
         raise UsageError("--job: the glob is empty; leave the option out for all jobs")
     wanted = options.globs or re.split(r"[\s,]+", environment.get("TRAIN_JOBS", ""))
     return [glob for glob in wanted if glob]
-
-
-def note(options: argparse.Namespace, message: str) -> None:
-    """Say something that is not the result, unless --quiet."""
-    if not options.quiet:
-        say(message)
 
 
 def _current_branch(folder: Path) -> str | None:

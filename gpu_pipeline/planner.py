@@ -43,7 +43,7 @@ class Planner:
         self.durations: Durations | None = None
         self._measured: dict[tuple[str, str], Figure] = {}
         self.loaded = self.select(load_routing(options.routing, options.templates))
-        note_added(self.loaded, options)
+        note_added(self.loaded)
         if options.durations:
             self.durations = read_durations(options.durations)
             self._measured = measured_figures(self.durations, display(options.durations))

@@ -9,11 +9,11 @@ from pathlib import Path
 from gpu_pipeline.checks.child.shell_words import names_in
 from gpu_pipeline.checks.rendering import check_before_writing, check_captured
 from gpu_pipeline.child import Child, nothing_to_run
-from gpu_pipeline.console import say, show, write_result
+from gpu_pipeline.console import say, show, tell, write_result
 from gpu_pipeline.context import Context
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, NothingToRunError, UsageError
 from gpu_pipeline.files import display, read_bytes, resolved, write_atomically
-from gpu_pipeline.loading import Loaded, load, note, refuse_input
+from gpu_pipeline.loading import Loaded, load, refuse_input
 from gpu_pipeline.outcomes import Outcome, outcome_of
 from gpu_pipeline.render import render
 from gpu_pipeline.words import count
@@ -40,17 +40,16 @@ def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> i
         acceptances=acceptances,
         locate=loaded.routed.lines.origin,
     ):
-        note(options, str(found))
+        tell(str(found))
     if options.check:
-        return _compare(options, output, text, loaded.context)
+        return _compare(output, text, loaded.context)
     if output is None:
         write_result(text)
         return EXIT_OK
     write_atomically(output, text)
-    note(
-        options,
+    tell(
         f"wrote {display(output)}: {count(len(child.jobs), 'job')} "
-        f"for a parent pipeline from {loaded.context.source}",
+        f"for a parent pipeline from {loaded.context.source}{loaded.context.place}",
     )
     return EXIT_OK
 
@@ -61,8 +60,7 @@ def _child_to_render(
     """The child, or what --when-empty says when no job is left; warnings go to stderr."""
     if not outcome.is_empty:
         for name in _unset_in_images(child):
-            note(
-                options,
+            tell(
                 f"warning: the image uses ${{{name}}}, which is not set here; unless the project "
                 "sets it, jobs cannot pull their image",
             )
@@ -70,11 +68,11 @@ def _child_to_render(
     from gpu_pipeline.reports import rules as rule_reports
 
     for found in check_captured(loaded.jobs, outcome):
-        note(options, str(found))
+        tell(str(found))
     reason = rule_reports.why_empty(outcome, loaded.jobs)
     if options.when_empty == "error":
         raise NothingToRunError(reason)
-    note(options, f"note: {reason}")
+    tell(f"note: {reason}")
     return nothing_to_run(child, loaded.pipeline, reason)
 
 
@@ -91,7 +89,7 @@ def _unset_in_images(child: Child) -> list[str]:
     return sorted(unset)
 
 
-def _compare(options: argparse.Namespace, path: Path | None, text: str, context: Context) -> int:
+def _compare(path: Path | None, text: str, context: Context) -> int:
     """Print how the file differs from what would be rendered now."""
     if path is None:
         raise UsageError("--check compares with a file; name one with -o")
@@ -106,11 +104,9 @@ def _compare(options: argparse.Namespace, path: Path | None, text: str, context:
     old = read_bytes(path, "-o")
     if old == text.encode("utf-8"):
         return EXIT_OK
-    branch = f" on {context.branch}" if context.branch else ""
-    note(
-        options,
-        f"{display(path)} differs from what a parent pipeline from {context.source}{branch} gets "
-        "now; give --check the options it was rendered with",
+    tell(
+        f"{display(path)} differs from what a parent pipeline from {context.source}{context.place} "
+        "gets now; give --check the options it was rendered with"
     )
     import difflib
 

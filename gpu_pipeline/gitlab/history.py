@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gitlab.v4.objects import ProjectPipeline
 
-from gpu_pipeline.console import show
+from gpu_pipeline.console import show, tell
 from gpu_pipeline.durations import format_duration
 from gpu_pipeline.durations_file import Durations, durations_text
 from gpu_pipeline.errors import EXIT_OK, NothingToRunError, UsageError
@@ -30,7 +30,7 @@ from gpu_pipeline.gitlab.outputs import check_outputs
 from gpu_pipeline.gitlab.parallel import in_parallel
 from gpu_pipeline.gitlab.ran import printed_route
 from gpu_pipeline.jobs import Job
-from gpu_pipeline.loading import load_routing, note
+from gpu_pipeline.loading import load_routing
 from gpu_pipeline.names import CHILD_SOURCE
 from gpu_pipeline.reports.layout import table
 from gpu_pipeline.results import output_of
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
         )
     write_atomically(options.output, durations_text(found))
     show(_report(found))
-    note(options, f"wrote {display(options.output)}: {_summary(found)}")
+    tell(f"wrote {display(options.output)}: {_summary(found)}")
     return EXIT_OK
 
 
@@ -92,7 +92,7 @@ def _runs(
                     fetched += 1
                 yield known
         finally:
-            note(options, f"fetched {count(fetched, 'child pipeline')}")
+            tell(f"fetched {count(fetched, 'child pipeline')}")
 
 
 def _fetched(

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from gpu_pipeline.ci_file import parse_ci_file
+from gpu_pipeline.console import tell
 from gpu_pipeline.context import Context, make_context
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, NothingToRunError, UsageError
 from gpu_pipeline.files import display, read_text, resolved, write_atomically
@@ -23,7 +24,7 @@ from gpu_pipeline.gitlab.pipelines import Node, walk
 from gpu_pipeline.gitlab.planned import PlannedJob, planned_jobs
 from gpu_pipeline.gitlab.verdict import JobVerdict, judge
 from gpu_pipeline.gitlab.verification import fails, verify
-from gpu_pipeline.loading import load, note
+from gpu_pipeline.loading import load
 from gpu_pipeline.names import CHILD_SOURCE, check_globs
 from gpu_pipeline.reports import verdicts as reports
 from gpu_pipeline.results import deliver
@@ -98,8 +99,7 @@ def _rendered(pipeline: Node, options: argparse.Namespace, environment: Mapping[
     if source == "schedule":
         captured["TRAIN_VALIDATE"] = "true"
     context = _context(source, pipeline, captured)
-    note(
-        options,
+    tell(
         f"the plan is what {display(options.routing)} renders for a parent pipeline from "
         f"{source}{context.place}; --child names the file that was rendered then",
     )
@@ -119,7 +119,7 @@ def _judged(
     options: argparse.Namespace,
 ) -> Iterator[JobVerdict]:
     """The verdicts, a few logs read at a time; after a refusal no further log is asked for."""
-    note(options, f"reading the logs of {count(len(jobs), 'job')}")
+    tell(f"reading the logs of {count(len(jobs), 'job')}")
 
     def one(pair: tuple[PlannedJob, Attempt]) -> JobVerdict:
         planned, attempt = pair
