@@ -36,7 +36,7 @@ def run_init(options: argparse.Namespace, _environment: Mapping[str, str]) -> in
     except YamlError as error:
         raise UsageError(f"{name}:{error.line}: {error}") from None
     adopted = adopt(
-        read_hand_file(parsed, text),
+        read_hand_file(parsed),
         _templates(options.templates),
         gpus=_gpus(options.gpus),
         assume=_assumptions(options.assume),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from gpu_pipeline.adopt.comparison import Difference
 from gpu_pipeline.adopt.draft import Draft, draft_routing
 from gpu_pipeline.adopt.handwritten import HandFile
@@ -13,11 +15,11 @@ from gpu_pipeline.adopt.places import SELECTOR, Worker, as_name, find_places
 from gpu_pipeline.adopt.proof import Pairs, compared, paired, render_adopted
 from gpu_pipeline.adopt.routing_text import routing_text
 from gpu_pipeline.adopt.settings import Given, Key, settings_of
-from gpu_pipeline.adopt.starting import names_read, rules_of
+from gpu_pipeline.adopt.starting import names_read, rules_of, runs_in_child
 from gpu_pipeline.adopt.templates import BaseShape, base_shape, base_text, task_text
 from gpu_pipeline.adopt.workers import find_workers
 from gpu_pipeline.errors import UsageError
-from gpu_pipeline.names import OWN_VARIABLES, VARIABLE_NAME
+from gpu_pipeline.names import OWN_VARIABLES, PARENT_SOURCE, VARIABLE_NAME
 from gpu_pipeline.record import Record
 from gpu_pipeline.routing_pools import is_selector
 from gpu_pipeline.routing_settings import secret_word
@@ -56,6 +58,7 @@ def adopt(
     if not workers:
         raise UsageError(_no_training(file, notes))
     _refuse_selectors(workers, file)
+    file = _as_child(file, workers, notes)
     places = find_places(workers)
     capture = _to_capture(file, [place.worker.hand.name for place in places], notes)
     givens = settings_of(places, file, captured=capture, assume=assume, notes=notes)
@@ -100,10 +103,26 @@ def _note_file(file: HandFile, notes: Notes) -> None:
         notes.lost(file.includes.line, "include", "other files are not read; adopt the merged one")
     for fault in file.faults:
         notes.lost(fault.line, fault.job, fault.message)
-    if file.workflow is not None and not file.is_child:
-        notes.assumed(
-            file.workflow.line, "workflow", "stays in the parent: it says which pipelines there are"
-        )
+
+
+def _as_child(file: HandFile, workers: Sequence[Worker], notes: Notes) -> HandFile:
+    """The file, with what its training jobs tell of whether it is a child pipeline's."""
+    if file.is_child:
+        line, about = file.shared[PARENT_SOURCE].line, f"variables:{PARENT_SOURCE}"
+    elif found := runs_in_child(worker.hand for worker in workers):
+        line, about = found.line_of("rules"), f"{found.name}:rules"
+    else:
+        if file.workflow is not None:
+            notes.assumed(
+                file.workflow.line, "workflow",
+                "stays in the parent: it says which pipelines there are",
+            )  # fmt: skip
+        return file
+    notes.assumed(
+        line, about,
+        "the file is taken for a child pipeline's, so its rules stay as they are",
+    )  # fmt: skip
+    return replace(file, is_child=True)
 
 
 def _no_training(file: HandFile, notes: Notes) -> str:

@@ -66,7 +66,8 @@ class HandFile(Record):
     """A hand-written file: its visible jobs, its own variables, and what could not be read.
 
     `offered` are the variables that the form "Run pipeline" shows. A file `is_child` when it is
-    written for a child pipeline itself: then its rules are meant for one as they stand.
+    written for a child pipeline itself: then its rules are meant for one as they stand. A rendered
+    child is known by its variables; of any other file `starting` can tell by the rules.
     """
 
     name: str
@@ -79,8 +80,8 @@ class HandFile(Record):
     is_child: bool
 
 
-def read_hand_file(file: CiFile, text: str) -> HandFile:
-    """The jobs of a parsed file; `text` is what it was parsed from."""
+def read_hand_file(file: CiFile) -> HandFile:
+    """The jobs of a parsed file."""
     block = resolved_at(file, "variables")
     shared = dict(_variables(block, is_global=True))
     resolved, faults = resolve_ci_jobs(file)
@@ -100,7 +101,7 @@ def read_hand_file(file: CiFile, text: str) -> HandFile:
         faults=tuple(faults),
         includes=file.root.get("include"),
         workflow=file.root.get("workflow"),
-        is_child=PARENT_SOURCE in shared or '"parent_pipeline"' in text,
+        is_child=PARENT_SOURCE in shared,
     )
 
 

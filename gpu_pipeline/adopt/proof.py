@@ -66,7 +66,7 @@ def _rendered(routing: str, templates: Mapping[str, str], file: HandFile) -> Ren
         context = make_context("web", "web", branch="main", variables=_captured(pipeline, file, {}))
         child = plan_child(loaded.jobs, context, pipeline=pipeline, fingerprint="")
         text = render(child, folder)
-    hand = read_hand_file(parse_ci_file(text, "child-pipeline.yml"), text)
+    hand = read_hand_file(parse_ci_file(text, "child-pipeline.yml"))
     return Rendered(loaded=loaded, child=child, jobs={job.name: job for job in hand.jobs})
 
 

@@ -8,7 +8,7 @@ PARENT_PIPELINE_SOURCE. `only` and `except` become the rules that mean the same
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gpu_pipeline.adopt.handwritten import HandJob
 from gpu_pipeline.adopt.notes import Notes
@@ -21,6 +21,9 @@ from gpu_pipeline.names import PARENT_SOURCE
 
 SOURCE = "CI_PIPELINE_SOURCE"
 _SOURCE = re.compile(rf"\${SOURCE}\b")
+_ONLY_CHILD = re.compile(
+    rf"""\${SOURCE}\s*==\s*(["'])parent_pipeline\1|(["'])parent_pipeline\2\s*==\s*\${SOURCE}\b"""
+)
 # doc/ci/yaml/deprecated_keywords: keywords of only:refs, and the source each stands for.
 _SOURCES = {
     "api": "api",
@@ -53,6 +56,15 @@ def for_child(rules: Rules) -> Rules:
         {**rule, "if": _SOURCE.sub(f"${PARENT_SOURCE}", str(rule["if"]))} if "if" in rule else rule
         for rule in rules
     ]
+
+
+def runs_in_child(jobs: Iterable[HandJob]) -> HandJob | None:
+    """The first job with a rule that only a child pipeline matches, None when there is none."""
+    for job in jobs:
+        for rule in rules_of(job, Notes()):
+            if rule.get("when") != "never" and _ONLY_CHILD.search(str(rule.get("if", ""))):
+                return job
+    return None
 
 
 def names_read(rules: Rules) -> set[str]:
