@@ -7,22 +7,24 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from gpu_pipeline.adopt.absorption import note_frozen
+from gpu_pipeline.adopt.capture import to_capture
 from gpu_pipeline.adopt.comparison import Difference
 from gpu_pipeline.adopt.draft import Draft, draft_routing
 from gpu_pipeline.adopt.handwritten import HandFile
 from gpu_pipeline.adopt.notes import Kind, Notes
+from gpu_pipeline.adopt.occasions import note_suspicions
 from gpu_pipeline.adopt.places import SELECTOR, Worker, as_name, find_places
 from gpu_pipeline.adopt.proof import Pairs, compared, paired, render_adopted
 from gpu_pipeline.adopt.routing_text import routing_text
 from gpu_pipeline.adopt.settings import Given, Key, settings_of
-from gpu_pipeline.adopt.starting import names_read, rules_of, runs_in_child
+from gpu_pipeline.adopt.starting import runs_in_child
 from gpu_pipeline.adopt.templates import BaseShape, base_shape, base_text, task_text
 from gpu_pipeline.adopt.workers import find_workers
 from gpu_pipeline.errors import UsageError
-from gpu_pipeline.names import OWN_VARIABLES, PARENT_SOURCE, VARIABLE_NAME
+from gpu_pipeline.names import PARENT_SOURCE
 from gpu_pipeline.record import Record
 from gpu_pipeline.routing_pools import is_selector
-from gpu_pipeline.routing_settings import secret_word
 from gpu_pipeline.template_files import SUFFIX
 
 
@@ -60,14 +62,15 @@ def adopt(
     _refuse_selectors(workers, file)
     file = _as_child(file, workers, notes)
     places = find_places(workers)
-    capture = _to_capture(file, [place.worker.hand.name for place in places], notes)
+    capture = to_capture(workers, file, notes)
     givens = settings_of(places, file, captured=capture, assume=assume, notes=notes)
-    _note_absorbed(givens, notes)
+    note_frozen(workers, file, notes)
+    note_suspicions(givens, capture, file.name, notes)
     shapes, bases, sources = _bases(givens)
     draft = draft_routing(
         givens, capture=capture, gpus=gpus, bases=bases, sources=sources, notes=notes
     )
-    templates, own, found = _proved(givens, file, draft, shapes, shipped)
+    templates, own, found = _proved(givens, file, draft, shapes, shipped, notes=notes)
     return Adopted(
         routing=routing_text(draft, file.name),
         templates=templates,
@@ -135,44 +138,6 @@ def _no_training(file: HandFile, notes: Notes) -> str:
     return "\n".join([head, *reasons])
 
 
-def _to_capture(file: HandFile, names: Sequence[str], notes: Notes) -> set[str]:
-    """Variables that the parent must hand down: those that start jobs, and those of the form."""
-    jobs = [job for job in file.jobs if job.name in set(names)]
-    quiet = Notes()
-    wanted = {name for job in jobs for name in names_read(rules_of(job, quiet))}
-    for job in jobs:
-        image = str(job.tree.plain_at("image") or "")
-        used = re.findall(r"\$\{?([A-Za-z_]\w*)", image)
-        wanted |= {name for name in used if name not in job.variables}
-    wanted |= set(file.offered)
-    own = {n for job in jobs for n, variable in job.variables.items() if not variable.is_global}
-    capture = {
-        name
-        for name in wanted - own - set(OWN_VARIABLES)
-        if VARIABLE_NAME.fullmatch(name)
-        and not name.startswith(("CI_", "GITLAB_", "KUBERNETES_"))
-        and name not in ("CI",)
-        and not secret_word(name)
-    }
-    for name in sorted(capture & set(file.shared)):
-        notes.assumed(
-            file.shared[name].line, f"variables:{name}",
-            "stays in the parent's variables, and the generator hands its value down (capture)",
-        )  # fmt: skip
-    return capture
-
-
-def _note_absorbed(givens: Sequence[Given], notes: Notes) -> None:
-    for given in givens:
-        job = given.place.worker.hand
-        for name in sorted(given.absorbed):
-            notes.assumed(
-                job.variables[name].line, f"{job.name}:variables:{name}",
-                "only the command used it, which gets the value from the routing now; a program "
-                "that reads it from its environment needs it in [pipeline.variables] or below",
-            )  # fmt: skip
-
-
 def _bases(
     givens: Sequence[Given],
 ) -> tuple[dict[str, BaseShape], dict[str, str], dict[str, str]]:
@@ -207,6 +172,8 @@ def _proved(
     draft: Draft,
     shapes: Mapping[str, BaseShape],
     shipped: Mapping[str, str],
+    *,
+    notes: Notes,
 ) -> tuple[dict[str, str], list[str], list[Difference]]:
     """The templates that the routing needs, which of them are its own, and what is not as it was.
 
@@ -220,7 +187,7 @@ def _proved(
     used = {**{path: shipped[path] for path in own if path in shipped}, **missing}
     used |= {path: own[path] for path in wrong}
     rendered = render_adopted(text, {**shipped, **used}, file)
-    found = compared(paired(givens, rendered), rendered, file, draft.missing)
+    found = compared(paired(givens, rendered), rendered, file, draft.missing, notes)
     shared = {
         path: content
         for path, content in shipped.items()

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from gpu_pipeline.adopt.comparison import Change, Difference, Effective, differences, effective
 from gpu_pipeline.adopt.handwritten import HandFile, HandJob, read_hand_file
+from gpu_pipeline.adopt.notes import Notes
+from gpu_pipeline.adopt.occasions import further_contexts
 from gpu_pipeline.adopt.settings import Given
 from gpu_pipeline.child import Child, plan_child
 from gpu_pipeline.ci_file import parse_ci_file
 from gpu_pipeline.context import Context, make_context
 from gpu_pipeline.contexts import parent_contexts
 from gpu_pipeline.errors import RoutingError, TemplateError, UsageError
-from gpu_pipeline.jobs import Job
 from gpu_pipeline.loading import LoadedRouting, parse_routing
 from gpu_pipeline.names import PARENT_SOURCE
 from gpu_pipeline.outcomes import Mode, mode_of, outcome_of
@@ -28,16 +29,11 @@ Pairs = Sequence[tuple[Given, Effective, Effective]]
 
 
 class Rendered(Record):
-    """The adopted routing, rendered: its jobs as planned and as they stand in the child."""
+    """The adopted routing, rendered: the child as planned, and its jobs as they stand in it."""
 
     loaded: LoadedRouting
     child: Child
     jobs: Mapping[str, HandJob]
-
-    @property
-    def planned(self) -> Sequence[Job]:
-        """The jobs as the routing resolves to them."""
-        return self.loaded.jobs
 
 
 def render_adopted(routing: str, templates: Mapping[str, str], file: HandFile) -> Rendered:
@@ -94,7 +90,11 @@ def paired(givens: Sequence[Given], rendered: Rendered) -> Pairs:
 
 
 def compared(
-    pairs: Pairs, rendered: Rendered, file: HandFile, missing: Mapping[tuple[str, ...], object]
+    pairs: Pairs,
+    rendered: Rendered,
+    file: HandFile,
+    missing: Mapping[tuple[str, ...], object],
+    notes: Notes,
 ) -> list[Difference]:
     """What is not as it was, but for the keys that the file gives to no job and a person must."""
     found = [
@@ -103,7 +103,7 @@ def compared(
         for difference in differences(given.place.name, old, new)
         if not _filled_in(difference, given, missing)
     ]
-    return [*found, *_starts(pairs, rendered, file)]
+    return [*found, *_starts(pairs, rendered, file, notes)]
 
 
 def _filled_in(
@@ -121,10 +121,16 @@ def _filled_in(
     return difference.change is Change.ADDED and key in missing and key not in given.values
 
 
-def _starts(pairs: Pairs, rendered: Rendered, file: HandFile) -> Iterator[Difference]:
-    """When each job runs, by what GitLab decides in every usual kind of pipeline."""
-    for context in parent_contexts(rendered.loaded.routing):
-        pipeline = rendered.loaded.routing.pipeline or Pipeline()
+def _starts(pairs: Pairs, rendered: Rendered, file: HandFile, notes: Notes) -> Iterator[Difference]:
+    """When each job runs, by what GitLab decides in every kind of pipeline worth a look.
+
+    A job that no pipeline starts, neither before nor after, is noted: its start is not proved.
+    """
+    givens = [given for given, _, _ in pairs if ("rules",) in given.values]
+    pipeline = rendered.loaded.routing.pipeline or Pipeline()
+    idle = {given.place.name: given.place.worker.hand for given in givens}
+    contexts = parent_contexts(rendered.loaded.routing)
+    for context in [*contexts, *further_contexts(givens, pipeline.capture or ())]:
         inherited = _captured(pipeline, file, context.variables)
         parent = make_context(
             context.name, context.source, branch=context.branch, tag=context.tag,
@@ -132,11 +138,11 @@ def _starts(pairs: Pairs, rendered: Rendered, file: HandFile) -> Iterator[Differ
         )  # fmt: skip
         modes = outcome_of(rendered.child, parent).modes
         decided = _old_mode(file, context)
-        for given, _, _ in pairs:
-            if ("rules",) not in given.values:  # GitLab would refuse them, as is said elsewhere
-                continue
+        for given in givens:
             name = given.place.name
             before, after = decided(given), modes[name]
+            if before is not Mode.ABSENT or after is not Mode.ABSENT:
+                idle.pop(name, None)
             if before is not after:
                 yield Difference(
                     change=Change.LOST if after is Mode.ABSENT
@@ -144,6 +150,11 @@ def _starts(pairs: Pairs, rendered: Rendered, file: HandFile) -> Iterator[Differ
                     job=name, key=f"start: {context.name}",
                     before=before.value, after=after.value,
                 )  # fmt: skip
+    for job in idle.values():
+        notes.assumed(
+            job.line_of("rules"), f"{job.name}:rules",
+            "of the kinds of pipeline that were tried none starts it, neither before nor after",
+        )  # fmt: skip
 
 
 def _old_mode(file: HandFile, context: Context) -> Callable[[Given], Mode]:

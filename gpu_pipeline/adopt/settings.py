@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from gpu_pipeline.adopt.absorption import absorbed_by
 from gpu_pipeline.adopt.handwritten import HandFile, HandJob, needs_of, tags_of
 from gpu_pipeline.adopt.notes import Notes
 from gpu_pipeline.adopt.places import SELECTOR, TOLERATION, Place
@@ -87,9 +88,7 @@ def _given(
 ) -> Given:
     job = place.worker.hand
     rules = rules_of(job, notes)
-    absorbed = frozenset(
-        name for name in place.worker.training.used if not _used_elsewhere(name, job)
-    )
+    absorbed = absorbed_by(place.worker)
     values: dict[Key, object] = {
         ("pool",): place.pool,
         ("epochs",): place.worker.epochs,
@@ -118,18 +117,6 @@ def _given(
 
 def _kept(key: Key, absorbed: frozenset[str]) -> bool:
     return key[0] != "variables" or key[1] not in absorbed
-
-
-def _used_elsewhere(name: str, job: HandJob) -> bool:
-    """Whether anything but the commands refers to a variable."""
-    rest = {
-        key: ruby_plain(tree)
-        for key, tree in job.tree.items()
-        if key not in ("before_script", "script", "parallel", "variables")
-    }
-    others = [each.value for other, each in job.variables.items() if other != name]
-    text = json.dumps([rest, others], default=str)
-    return re.search(rf"\$(?:{name}\b|\{{{name}\b)", text) is not None
 
 
 def _keys(job: HandJob, notes: Notes) -> Iterator[tuple[Key, object]]:

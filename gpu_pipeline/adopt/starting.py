@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from gpu_pipeline.adopt.handwritten import HandJob
+from gpu_pipeline.adopt.handwritten import HandFile, HandJob
 from gpu_pipeline.adopt.notes import Notes
 from gpu_pipeline.checks.child.ruby import ruby_plain
 from gpu_pipeline.checks.child.shapes import text_in
@@ -65,6 +65,13 @@ def runs_in_child(jobs: Iterable[HandJob]) -> HandJob | None:
             if rule.get("when") != "never" and _ONLY_CHILD.search(str(rule.get("if", ""))):
                 return job
     return None
+
+
+def workflow_variables(file: HandFile) -> dict[str, int]:
+    """The variables that rules of `workflow` set, each with its line."""
+    rules = file.workflow.get("rules") if file.workflow else None
+    blocks = (rule.get("variables") for rule in rules_in(rules))
+    return {name: tree.line for block in blocks if block for name, tree in block.items()}
 
 
 def names_read(rules: Rules) -> set[str]:

@@ -117,9 +117,3 @@ def _note_oddities(worker: Worker, notes: Notes) -> None:
             f"a job of the routing has one number of epochs, {worker.epochs}; {other} stays in the "
             "template as it is",
         )
-    for name in sorted(training.open):
-        notes.assumed(
-            job.line_of("script"), f"{job.name}:script",
-            f"${{{name}}} was only its default; whoever sets it where a pipeline is started "
-            "changes nothing any more",
-        )  # fmt: skip
