@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from gpu_pipeline.adopt.quoting import is_literal
 from gpu_pipeline.record import Record
 
 # Where a command has the epochs, a model, or all models with blanks or commas between them. These
@@ -25,8 +27,12 @@ _MODEL_FLAG = re.compile(
 )
 _EPOCHS_VARIABLE = re.compile(r"(?:(?:NUM|N|MAX|TRAIN|ROUTE)_?)?EPOCHS")
 _MODEL_VARIABLE = re.compile(r"MODEL(?:_?NAME)?|ALGO(?:RITHM)?|AGENT|ARCH")
-_REFERENCE = re.compile(r"\$(?:(\w+)|\{(\w+)(?::?-([^}]*))?\})")
+_REFERENCE = re.compile(r"\$(?:(\w+)|\{(\w+)(?:(:?-)([^}]*))?\})")
 _LOOP = r"\bfor\s+{name}\s+in\s+(?P<list>[\w.-]+(?:[ \t]+[\w.-]+)*)\s*(?=;|\n)"
+_WORD = r"[A-Za-z0-9][\w.-]*(?=[\s;|&)]|$)"
+_MODEL_LIST = re.compile(
+    rf"(?<![\w-])--models(?:\s*=\s*|\s+)(?P<words>{_WORD}(?:[ \t]+{_WORD})+)", re.IGNORECASE
+)
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 _MAX_LEVELS = 5
@@ -38,7 +44,8 @@ class Training(Record):
     `models` are spelt as the command spells them, and `plain` are the commands with the values
     themselves. `used` are the variables that brought a value into the commands, `open` those that
     had only a default there, such as 15 in `${EPOCHS:-15}`. `other_epochs` are further numbers of
-    epochs, which one job of a routing cannot have.
+    epochs, which one job of a routing cannot have. `epochs_in` and `models_in` are all variables
+    that hold one of them, and `asks_epochs` says whether a command has a flag for epochs at all.
     """
 
     models: tuple[str, ...]
@@ -48,6 +55,16 @@ class Training(Record):
     used: frozenset[str] = frozenset()
     open: frozenset[str] = frozenset()
     other_epochs: tuple[int, ...] = ()
+    epochs_in: frozenset[str] = frozenset()
+    models_in: frozenset[str] = frozenset()
+    asks_epochs: bool = False
+
+
+class _Tokens(Record):
+    """What to put in the place of a value: one mapping for each kind, as values may be equal."""
+
+    epochs: Mapping[str, str]
+    models: Mapping[str, str]
 
 
 def find_training(
@@ -63,25 +80,37 @@ def find_training(
     reading = _Reading(commands, variables, own)
     epochs = list(dict.fromkeys(reading.epochs()))
     models = tuple(dict.fromkeys(reading.models()))
-    tokens = dict.fromkeys(models, MODEL) | {str(each): EPOCHS for each in epochs[:1]}
+    first = [str(each) for each in epochs[:1]]
+    tokens = _Tokens(epochs=dict.fromkeys(first, EPOCHS), models=dict.fromkeys(models, MODEL))
+    themselves = _Tokens(
+        epochs={each: each for each in first}, models={each: each for each in models}
+    )
     return Training(
         models=models,
         epochs=epochs[0] if epochs else None,
         commands=tuple(_joined(each, models) for each in reading.commands(tokens)),
-        plain=tuple(reading.commands({value: value for value in tokens})),
+        plain=tuple(reading.commands(themselves)),
         used=frozenset(reading.used),
         open=frozenset(reading.open),
         other_epochs=tuple(epochs[1:]),
+        epochs_in=frozenset(n for n in reading.epochs_in() if reading.value_of(n) in first),
+        models_in=frozenset(
+            n for n in reading.models_in() if {*reading.value_of(n).split(",")} <= {*models}
+        ),
+        asks_epochs=reading.asks_epochs,
     )
 
 
 def _joined(command: str, models: Sequence[str]) -> str:
-    """Tokens for all models in one place: `dqn,ppo`, or `for m in dqn ppo;`."""
+    """Tokens for all models in one place: `dqn,ppo`, `--models dqn ppo` or `for m in dqn ppo;`."""
     if len(models) < 2:
         return command
-    command = command.replace(",".join(models), COMMA_MODELS)
-    loop = r"(\bin\s+)" + re.escape(" ".join(models)) + r"(?=\s*(?:;|\n))"
-    return re.sub(loop, rf"\1{MODELS}", command)
+    commas = rf"(?<![\w.,-]){re.escape(','.join(models))}(?![\w.,-])"
+    command = re.sub(commas, COMMA_MODELS, command)
+    blanks = re.escape(" ".join(models))
+    loop = rf"(\bin\s+){blanks}(?=\s*(?:;|\n))"
+    flag = rf"((?<![\w-])--(?:models|MODELS)(?:\s*=\s*|\s+)){blanks}(?![ \t]+[A-Za-z0-9]|[\w.,-])"
+    return re.sub(flag, rf"\1{MODELS}", re.sub(loop, rf"\1{MODELS}", command))
 
 
 def expanded(text: str, variables: Mapping[str, str]) -> str:
@@ -94,11 +123,11 @@ def expanded(text: str, variables: Mapping[str, str]) -> str:
 
 
 def _lookup(match: re.Match[str], variables: Mapping[str, str]) -> str:
-    plain, braced, default = match.groups()
+    plain, braced, operator, default = match.groups()
     value = variables.get(plain or braced)
     if value is None:
         return default if default is not None else match[0]
-    return value
+    return value or default if operator == ":-" else value
 
 
 class _Reading:
@@ -108,7 +137,7 @@ class _Reading:
         self._commands = commands
         self._variables = variables
         self._all = "\n".join(commands)
-        mentioned = {first or second for first, second, _ in _REFERENCE.findall(self._all)}
+        mentioned = {first or second for first, second, *_ in _REFERENCE.findall(self._all)}
         self._telling = {*own, *mentioned} & set(variables)
         self.used: set[str] = set()
         self.open: set[str] = set()
@@ -125,8 +154,32 @@ class _Reading:
         """The models in the commands; those of a variable when there are none."""
         values = [match["value"] for match in _MODEL_FLAG.finditer(self._all)]
         found = [name for value in values for name in self._models_in(value)]
+        found += [
+            name for match in _MODEL_LIST.finditer(self._all) for name in match["words"].split()
+        ]
         named = [f"${name}" for name in self._named(_MODEL_VARIABLE)]
         return found or [name for value in named for name in self._models_in(value)]
+
+    @property
+    def asks_epochs(self) -> bool:
+        """Whether a command has a flag for epochs, whatever it says."""
+        return _EPOCHS_FLAG.search(self._all) is not None
+
+    def value_of(self, name: str) -> str:
+        """The value of a variable, with those in it replaced."""
+        return expanded(f"${name}", self._variables)
+
+    def epochs_in(self) -> set[str]:
+        """The variables that hold epochs."""
+        return self._referred(_EPOCHS_FLAG) | {*self._named(_EPOCHS_VARIABLE)}
+
+    def models_in(self) -> set[str]:
+        """The variables that hold a model."""
+        return self._referred(_MODEL_FLAG) | {*self._named(_MODEL_VARIABLE)}
+
+    def _referred(self, flag: re.Pattern[str]) -> set[str]:
+        names = {_name_in(match["value"]) for match in flag.finditer(self._all)}
+        return {name for name in names if name is not None and name in self._variables}
 
     def _named(self, pattern: re.Pattern[str]) -> list[str]:
         """Variables whose name says what they hold."""
@@ -145,32 +198,43 @@ class _Reading:
             return None
         return re.search(_LOOP.format(name=re.escape(name)), self._all)
 
-    def commands(self, tokens: Mapping[str, str]) -> Iterator[str]:
+    def commands(self, tokens: _Tokens) -> Iterator[str]:
         """The commands with the tokens of the values that were found in their place."""
-        flags = (_EPOCHS_FLAG, _MODEL_FLAG)
-        values = {match["value"] for flag in flags for match in flag.finditer(self._all)}
-        names = {name for value in values if (name := _name_in(value))} & set(self._variables)
-        names |= {*self._named(_EPOCHS_VARIABLE), *self._named(_MODEL_VARIABLE)}
         for command in self._commands:
             text = command
-            for flag in flags:
-                text = flag.sub(lambda match: self._put(match, tokens), text)
-            for name in names:
-                token = tokens.get(expanded(f"${name}", self._variables))
-                if token is not None:
-                    references = rf"\$(?:{name}\b|\{{{name}(?::?-[^}}]*)?\}})"
-                    text, count = re.subn(references, token, text)
-                    self.used |= {name} if count else set()
+            for flag, values in ((_EPOCHS_FLAG, tokens.epochs), (_MODEL_FLAG, tokens.models)):
+                text = flag.sub(functools.partial(self._put, text, values), text)
+            for names, values in (
+                (self.epochs_in(), tokens.epochs), (self.models_in(), tokens.models),
+            ):  # fmt: skip
+                for name in sorted(names):
+                    token = values.get(self.value_of(name))
+                    if token is not None:
+                        text = self._put_for(name, token, text)
             yield text
 
-    def _put(self, match: re.Match[str], tokens: Mapping[str, str]) -> str:
+    def _put(self, text: str, tokens: Mapping[str, str], match: re.Match[str]) -> str:
         token = tokens.get(expanded(match["value"], self._variables))
-        if token is None:
+        name = _name_in(match["value"])
+        at = match.start("value")
+        listed = any(found.start("words") == at for found in _MODEL_LIST.finditer(text))
+        if token is None or listed or (name and is_literal(text, at)):
             return match[0]
-        if name := _name_in(match["value"]):
+        if name:
             (self.used if name in self._variables else self.open).add(name)
         start, end = (place - match.start() for place in match.span("value"))
         return match[0][:start] + token + match[0][end:]
+
+    def _put_for(self, name: str, token: str, text: str) -> str:
+        """`text` with a token for each reference to a variable that the shell would replace."""
+
+        def put(match: re.Match[str]) -> str:
+            if is_literal(text, match.start()):
+                return match[0]
+            self.used.add(name)
+            return token
+
+        return re.sub(rf"\$(?:{name}\b|\{{{name}(?::?-[^}}]*)?\}})", put, text)
 
 
 def _name_in(value: str) -> str | None:

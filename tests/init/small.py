@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -61,7 +62,7 @@ class Adopted:
 
 def job(name: str, *script: str, more: str = "", extends: str = ".base") -> str:
     """The text of a job with these commands; `more` are further lines of it."""
-    lines = "".join(f"    - {command!r}\n" for command in script)
+    lines = "".join(f"    - {json.dumps(command)}\n" for command in script)
     return f"{name}:\n  extends: {extends}\n{more}  script:\n{lines}"
 
 
