@@ -23,7 +23,7 @@ def to_capture(workers: Sequence[Worker], file: HandFile, notes: Notes) -> set[s
     """The variables that start jobs, that images name, and that whoever starts a pipeline sets."""
     wanted = {name for worker in workers for name in _read_by(worker.hand, file, notes)}
     own = {name for worker in workers for name in worker.hand.own_variables}
-    absorbed = {name for worker in workers for name in absorbed_by(worker)}
+    absorbed = {n for worker in workers for n in absorbed_by(worker) | worker.training.open}
     for name in dict.fromkeys([*file.offered, *workflow_variables(file)]):
         if name in own - wanted:
             continue

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import field
 
 from gpu_pipeline.adopt.handwritten import HandJob, Need, needs_of, tags_of
 from gpu_pipeline.adopt.places import SELECTOR, TOLERATION
 from gpu_pipeline.adopt.templates import others_of
-from gpu_pipeline.adopt.training import find_training
+from gpu_pipeline.adopt.training import expanded, find_training
 from gpu_pipeline.adopt.workers import setup_of
 from gpu_pipeline.checks.child.ruby import ruby_plain
 from gpu_pipeline.checks.child.shapes import is_mapping, text_in
 from gpu_pipeline.durations import seconds_in
-from gpu_pipeline.names import OWN_VARIABLES
+from gpu_pipeline.names import EPOCHS, OWN_VARIABLES
 from gpu_pipeline.quantity import QuantityError, parse_quantity
 from gpu_pipeline.record import Record
 
@@ -55,11 +55,15 @@ class Effective(Record):
 
 
 def effective(
-    job: HandJob, *, names: NewNames, absorbed: frozenset[str] = frozenset()
+    job: HandJob,
+    *,
+    names: NewNames,
+    absorbed: frozenset[str] = frozenset(),
+    handed: Collection[str] = (),
 ) -> Effective:
     """What a job means. `names` gives the new names of jobs by the old one, each with its matrix.
 
-    Variables in `absorbed` live on in the commands alone.
+    Variables in `absorbed` live on in the commands alone, those in `handed` come from the parent.
     """
     variables = {name: variable.value for name, variable in job.variables.items()}
     setup = setup_of(job)
@@ -88,7 +92,7 @@ def effective(
     for name, value in variables.items():
         if name in OWN_VARIABLES or name in absorbed or name.startswith((SELECTOR, TOLERATION)):
             continue
-        raw[f"variables.{name}"] = value
+        raw[f"variables.{name}"] = _as_seen(name, value, job, handed)
     return Effective(
         meanings={key: _meaning(key, value) for key, value in raw.items() if value is not None},
         shown={key: _shown(value) for key, value in raw.items() if value is not None},
@@ -96,6 +100,17 @@ def effective(
         script=plain[len(setup) :],
         others=others,
     )
+
+
+def _as_seen(name: str, value: str, job: HandJob, handed: Collection[str]) -> str:
+    """A variable's value with the job's epochs in it, marked where GitLab would replace nothing.
+
+    What is handed down has its variables replaced before that.
+    """
+    if job.variables[name].expands or name in handed or "$" not in value:
+        epochs = job.variables.get(EPOCHS)
+        return expanded(value, {EPOCHS: epochs.value}) if epochs else value
+    return f"{value} (as it stands)"
 
 
 def _needed(need: Need, names: NewNames) -> list[str]:

@@ -13,6 +13,7 @@ from gpu_pipeline.record import Record
 
 _SIZES = ("requests", "limits")
 _ALL = ("pipeline", "task", "family", "family task", "model", "own")
+_OF_MODEL = ("model", "own")
 _OF_TASK = ("task", "family task", "own")
 # For each key the levels that may say it alone, and those that do so together.
 _WAYS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
@@ -134,13 +135,15 @@ def _spread(tables: dict[Path, dict[Key, object]], givens: Sequence[Given]) -> N
     together = [
         json.dumps([given.values.get(key) for key in sizes], default=str) for given in givens
     ]
+    # What holds a job's model would be wrong for the next model of a family.
+    models = {("variables", name) for g in givens for name in g.place.worker.training.models_in}
     for key in keys:
         values = [given.values.get(key) for given in givens]
         if key in sizes:
             home = next((h for h in _best_homes(cells, together)), None)
             said = lift(cells, values, homes=[home] if home else (), chain=_SIZE_CHAIN)
         else:
-            homes, chain = _WAYS[key[0]]
+            homes, chain = ((), _OF_MODEL) if key in models else _WAYS[key[0]]
             start: object = [] if key == ("needs",) else None
             said = lift(cells, values, homes=homes, chain=chain, start=start)
         for path, value in said.items():

@@ -22,11 +22,15 @@ _MAX_MATRIX = 200
 
 
 class Variable(Record):
-    """A variable as a job sees it; `is_global` when it stands in the file's own `variables`."""
+    """A variable as a job sees it; `is_global` when it stands in the file's own `variables`.
+
+    `expands` is whether GitLab replaces the variables in its value.
+    """
 
     value: str
     line: int
     is_global: bool
+    expands: bool = True
 
 
 class HandJob(Record):
@@ -124,7 +128,8 @@ def _variables(block: Tree | None, *, is_global: bool) -> Iterator[tuple[str, Va
     for name, tree in block.items() if block else ():
         text = variable_text(name, tree)
         if text is not None:
-            yield name, Variable(value=text, line=tree.line, is_global=is_global)
+            expands = tree.plain_at("expand") is not False
+            yield name, Variable(value=text, line=tree.line, is_global=is_global, expands=expands)
 
 
 def _inherited(job: Tree, shared: Mapping[str, Variable]) -> dict[str, Variable]:

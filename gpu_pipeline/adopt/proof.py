@@ -79,11 +79,12 @@ def paired(givens: Sequence[Given], rendered: Rendered) -> Pairs:
         hand = given.place.worker.hand
         for name in dict.fromkeys((hand.written, hand.name)):
             names.setdefault(name, []).append((hand.matrix, given.place.name))
+    handed = rendered.child.capture
     return [
         (
             given,
-            effective(given.place.worker.hand, names=names, absorbed=given.absorbed),
-            effective(rendered.jobs[given.place.name], names={}),
+            effective(given.place.worker.hand, names=names, absorbed=given.absorbed, handed=handed),
+            effective(rendered.jobs[given.place.name], names={}, handed=handed),
         )
         for given in givens
     ]

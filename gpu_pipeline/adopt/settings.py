@@ -16,7 +16,7 @@ from gpu_pipeline.checks.child.ruby import ruby_plain
 from gpu_pipeline.checks.child.shapes import is_mapping, text_in
 from gpu_pipeline.durations import format_duration, seconds_in
 from gpu_pipeline.errors import RoutingError
-from gpu_pipeline.names import OWN_VARIABLES, VARIABLE_NAME
+from gpu_pipeline.names import EPOCHS, OWN_VARIABLES, VARIABLE_NAME
 from gpu_pipeline.problems import Problems
 from gpu_pipeline.record import Record
 from gpu_pipeline.routing import explained
@@ -68,7 +68,7 @@ def settings_of(
                 ("needs",): _needs(place, by_name, notes),
                 **dict(_keys(place.worker.hand, notes)),
                 **dict(_sizes(place, notes)),
-                **dict(_variables(place.worker.hand, captured, notes)),
+                **dict(_variables(place, captured, notes)),
             },
             is_child=file.is_child,
             assume=assume,
@@ -162,7 +162,8 @@ def _sizes(place: Place, notes: Notes) -> Iterator[tuple[Key, object]]:
         )  # fmt: skip
 
 
-def _variables(job: HandJob, captured: set[str], notes: Notes) -> Iterator[tuple[Key, object]]:
+def _variables(place: Place, captured: set[str], notes: Notes) -> Iterator[tuple[Key, object]]:
+    job = place.worker.hand
     for name, variable in job.variables.items():
         if name in captured or name in OWN_VARIABLES or _SIZE.fullmatch(name):
             continue
@@ -171,12 +172,18 @@ def _variables(job: HandJob, captured: set[str], notes: Notes) -> Iterator[tuple
         if not VARIABLE_NAME.fullmatch(name):
             notes.lost(variable.line, f"{job.name}:variables:{name}", "no shell can use that name")
             continue
-        if job.tree.plain_at("variables", name, "expand") is False and "$" in variable.value:
+        if not variable.expands and "$" in variable.value:
             notes.lost(
                 variable.line, f"{job.name}:variables:{name}:expand",
                 "a variable of the routing is always expanded; write $$ for a dollar sign",
             )  # fmt: skip
-        yield ("variables", name), variable.value
+        yield ("variables", name), _value_of(name, place)
+
+
+def _value_of(name: str, place: Place) -> str:
+    """The value of a variable; one that holds the epochs then follows those of the routing."""
+    follows = name in place.worker.training.epochs_in
+    return f"${EPOCHS}" if follows else place.worker.hand.variables[name].value
 
 
 def _needs(place: Place, by_name: Mapping[str, Sequence[Place]], notes: Notes) -> list[str]:
