@@ -213,9 +213,9 @@ def command(text: str, model: str = "model") -> str:
 def escape(text: str) -> str:
     """`text` so that Jinja gives it back: no tags, no line ends that it would change or drop.
 
-    Nor is there a character that nobody sees.
+    Nor is there a character that nobody sees. A brace begins no tag together with what follows.
     """
-    text = re.sub(r"\{(?=[{%#])", '{{ "{" }}', text)
+    text = re.sub(r"\{(?=[{%#\ue000-\ue004]|\Z)", '{{ "{" }}', text)
     return _SPELT_OUT.sub(lambda match: f"{{{{ {json.dumps(match[0])} }}}}", text)
 
 
