@@ -17,6 +17,7 @@ from gpu_pipeline.checks.child.shapes import text_in
 from gpu_pipeline.checks.child.variables import variable_text
 from gpu_pipeline.ci_file import Tree
 from gpu_pipeline.ci_jobs import rules_in
+from gpu_pipeline.context import SOURCES
 from gpu_pipeline.names import PARENT_SOURCE
 
 SOURCE = "CI_PIPELINE_SOURCE"
@@ -24,18 +25,12 @@ _SOURCE = re.compile(rf"\${SOURCE}\b")
 _ONLY_CHILD = re.compile(
     rf"""\${SOURCE}\s*==\s*(["'])parent_pipeline\1|(["'])parent_pipeline\2\s*==\s*\${SOURCE}\b"""
 )
-# doc/ci/yaml/deprecated_keywords: keywords of only:refs, and the source each stands for.
+# Keywords of only:refs, and the source each stands for: it without "_event", and its plural.
 _SOURCES = {
-    "api": "api",
-    "chat": "chat",
-    "external": "external",
-    "external_pull_requests": "external_pull_request_event",
-    "merge_requests": "merge_request_event",
-    "pipelines": "pipeline",
-    "pushes": "push",
-    "schedules": "schedule",
-    "triggers": "trigger",
-    "web": "web",
+    name: source
+    for source in SOURCES
+    for singular in [source.removesuffix("_event")]
+    for name in (singular, f"{singular}{'es' if singular.endswith('sh') else 's'}")
 }
 _REFS = {"branches": "$CI_COMMIT_BRANCH != null", "tags": "$CI_COMMIT_TAG != null"}
 
@@ -143,6 +138,8 @@ def _policies(job: HandJob, notes: Notes) -> Iterator[dict[str, object]]:
     refs, variables, changes = _policy(job, "only", notes)
     if not refs and not _says_refs(job):  # what GitLab assumes when `only` names no refs
         refs = list(_REFS.values())
+    if not refs:
+        return  # `only` names none that could match
     parts = [_any(part) for part in (refs, variables) if part]
     rule = {"if": " && ".join(f"({part})" for part in parts) if len(parts) > 1 else parts[0]}
     when = text_in(job.tree.get("when")) or "on_success"
@@ -187,13 +184,22 @@ def _policy(job: HandJob, key: str, notes: Notes) -> tuple[list[str], list[str],
 
 
 def _ref(name: str, line: int, about: str, notes: Notes) -> str | None:
+    name, at, project = name.partition("@")  # also in a regex: doc/ci/jobs/job_rules wants \\x40
+    if '"' in project:
+        notes.lost(line, about, f'"{name}@{project}": a rule cannot name that project')
+        return None
+    condition = _condition(name, line, about, notes)
+    return f'$CI_PROJECT_PATH == "{project}" && ({condition})' if at and condition else condition
+
+
+def _condition(name: str, line: int, about: str, notes: Notes) -> str | None:
     if name in _REFS:
         return _REFS[name]
     if name in _SOURCES:
         return f'${SOURCE} == "{_SOURCES[name]}"'
     if re.fullmatch(r"/.*/i?", name):
         return f"$CI_COMMIT_BRANCH =~ {name} || $CI_COMMIT_TAG =~ {name}"
-    if "@" in name or '"' in name:
-        notes.lost(line, about, f'"{name}": a rule cannot name a ref of one project')
+    if '"' in name:
+        notes.lost(line, about, f'"{name}": a rule cannot name that ref')
         return None
     return f'$CI_COMMIT_BRANCH == "{name}" || $CI_COMMIT_TAG == "{name}"'
