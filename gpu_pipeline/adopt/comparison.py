@@ -10,11 +10,12 @@ from msgspec import field
 
 from gpu_pipeline.adopt.handwritten import HandJob, Need, needs_of, tags_of
 from gpu_pipeline.adopt.places import SELECTOR, TOLERATION
+from gpu_pipeline.adopt.settings import SIZE
 from gpu_pipeline.adopt.templates import others_of
 from gpu_pipeline.adopt.training import expanded, find_training
 from gpu_pipeline.adopt.workers import setup_of
 from gpu_pipeline.checks.child.ruby import ruby_plain
-from gpu_pipeline.checks.child.shapes import is_mapping, text_in
+from gpu_pipeline.checks.child.shapes import is_mapping, items_of, text_in
 from gpu_pipeline.durations import seconds_in
 from gpu_pipeline.names import EPOCHS, OWN_VARIABLES
 from gpu_pipeline.quantity import QuantityError, parse_quantity
@@ -84,6 +85,7 @@ def effective(
         "tolerations": sorted(_values(variables, TOLERATION)) or None,
         "resource group": "one" if text_in(job.tree.get("resource_group")) else None,
         "image settings": _further(job),
+        "dependencies": _dependencies(job),
         "parallel": ruby_plain(found) if (found := job.tree.get("parallel")) and not job.matrix
         else None,
     }  # fmt: skip
@@ -91,6 +93,8 @@ def effective(
     raw |= others
     for name, value in variables.items():
         if name in OWN_VARIABLES or name in absorbed or name.startswith((SELECTOR, TOLERATION)):
+            continue
+        if SIZE.fullmatch(name) and not value:  # to the runner it is as if it were not there
             continue
         raw[f"variables.{name}"] = _as_seen(name, value, job, handed)
     return Effective(
@@ -130,13 +134,18 @@ def _further(job: HandJob) -> object:
     return {key: ruby_plain(tree) for key, tree in items if key != "name"} or None
 
 
+def _dependencies(job: HandJob) -> object:
+    tree = job.tree.get("dependencies")
+    return ruby_plain(tree) if tree and (items_of(tree) or needs_of(job)) else None
+
+
 def _values(variables: Mapping[str, str], prefix: str) -> set[str]:
     return {value for name, value in variables.items() if name.startswith(prefix) and value}
 
 
 def _meaning(key: str, value: object) -> object:
     if key == "timeout":
-        return seconds_in(str(value))
+        return seconds_in(str(value)) or value
     if key.startswith("variables.KUBERNETES_"):
         try:
             return parse_quantity(str(value))
@@ -146,7 +155,7 @@ def _meaning(key: str, value: object) -> object:
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+    if value and isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
@@ -158,8 +167,9 @@ def differences(job: str, old: Effective, new: Effective) -> Iterator[Difference
         if before == after:
             continue
         change = (
-            Change.ADDED if before is None else Change.LOST if after is None else Change.CHANGED
-        )
+            Change.ADDED if key not in old.meanings
+            else Change.LOST if key not in new.meanings else Change.CHANGED
+        )  # fmt: skip
         yield Difference(
             change=change,
             job=job,

@@ -6,6 +6,8 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from gpu_pipeline.adopt.comparison import Change, Difference, Effective, differences, effective
 from gpu_pipeline.adopt.handwritten import HandFile, HandJob, read_hand_file
 from gpu_pipeline.adopt.notes import Notes
@@ -99,27 +101,29 @@ def compared(
 ) -> list[Difference]:
     """What is not as it was, but for the keys that the file gives to no job and a person must."""
     found = [
-        difference
+        _without(each) if _stands_in(each.key, given, missing) else each
         for given, old, new in pairs
-        for difference in differences(given.place.name, old, new)
-        if not _filled_in(difference, given, missing)
+        for each in differences(given.place.name, old, new)
+        if each.change is not Change.ADDED or not _stands_in(each.key, given, missing)
     ]
     return [*found, *_starts(pairs, rendered, file, notes)]
 
 
-def _filled_in(
-    difference: Difference, given: Given, missing: Mapping[tuple[str, ...], object]
-) -> bool:
-    """Whether a value stands in for one that a person will give."""
+def _without(difference: Difference) -> Difference:
+    return replace(difference, change=Change.LOST, after="")
+
+
+def _stands_in(name: str, given: Given, missing: Mapping[tuple[str, ...], object]) -> bool:
+    """Whether the new value stands in for one that a person will give."""
     keys = {
-        "image": ("image",), "tags": ("tags",),
+        "image": ("image",), "tags": ("tags",), "timeout": ("timeout",), "epochs": ("epochs",),
         **{
             f"variables.KUBERNETES_{kind.upper()}_{side.upper()}": (f"{side}s", kind)
             for kind in ("cpu", "memory") for side in ("request", "limit")
         },
     }  # fmt: skip
-    key = keys.get(difference.key)
-    return difference.change is Change.ADDED and key in missing and key not in given.values
+    key = keys.get(name)
+    return key in missing and key not in given.values
 
 
 def _starts(pairs: Pairs, rendered: Rendered, file: HandFile, notes: Notes) -> Iterator[Difference]:

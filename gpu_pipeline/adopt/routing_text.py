@@ -11,7 +11,7 @@ from typing import Any
 from gpu_pipeline.adopt.draft import Draft
 from gpu_pipeline.adopt.lifting import Path
 from gpu_pipeline.adopt.pools import UNKNOWN_GPU
-from gpu_pipeline.adopt.settings import Key
+from gpu_pipeline.adopt.settings import REQUIRED, Key
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _WIDTH = 100
@@ -25,12 +25,6 @@ _ORDER = """
     stage gpu runner_default node_selector taints concurrency queue pool base models per enabled
     image tags capture epochs timeout needs requests limits variables
     """.split()
-# What makes a draft with gaps render, so that the rest of it can be proved.
-STAND_INS: Mapping[Key, object] = {
-    ("image",): "none", ("tags",): ["none"], ("rules",): [{"when": "always"}],
-    ("requests", "cpu"): "1m", ("requests", "memory"): "1Mi",
-    ("limits", "cpu"): "512", ("limits", "memory"): "1000Ti",
-}  # fmt: skip
 
 
 def routing_text(draft: Draft, source: str, *, stand_ins: bool = False) -> str:
@@ -47,7 +41,7 @@ def routing_text(draft: Draft, source: str, *, stand_ins: bool = False) -> str:
         for pool in draft.gpus:
             tables["pools", pool]["gpu",] = "NVIDIA GPU"
         for key in draft.missing:
-            tables["pipeline",].setdefault(key, STAND_INS[key])
+            tables["pipeline",].setdefault(key, REQUIRED[key])
     lines += ["", *_table(("pipeline",), tables["pipeline",], draft)]
     for kind, title in _KINDS.items():
         paths = sorted(

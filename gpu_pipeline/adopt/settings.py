@@ -13,8 +13,8 @@ from gpu_pipeline.adopt.notes import Notes
 from gpu_pipeline.adopt.places import SELECTOR, TOLERATION, Place
 from gpu_pipeline.adopt.starting import Rules, for_child, rules_of
 from gpu_pipeline.checks.child.ruby import ruby_plain
-from gpu_pipeline.checks.child.shapes import is_mapping, text_in
-from gpu_pipeline.durations import format_duration, seconds_in
+from gpu_pipeline.checks.child.shapes import is_mapping, items_of, text_in
+from gpu_pipeline.durations import DurationError, format_duration, parse_duration, seconds_in
 from gpu_pipeline.errors import RoutingError
 from gpu_pipeline.names import EPOCHS, OWN_VARIABLES, VARIABLE_NAME
 from gpu_pipeline.problems import Problems
@@ -25,13 +25,16 @@ from gpu_pipeline.routing_settings import check_settings
 from gpu_pipeline.validation import converted, faults
 
 Key = tuple[str, ...]
-_SIZE = re.compile(r"KUBERNETES_(CPU|MEMORY|EPHEMERAL_STORAGE)_(REQUEST|LIMIT)")
+SIZE = re.compile(r"KUBERNETES_(CPU|MEMORY|EPHEMERAL_STORAGE)_(REQUEST|LIMIT)")
 _PROJECT_TIMEOUT = "1h"  # GitLab: a project's own, unless somebody changed it
-# What a job must be given somewhere: rendering stops when it is not.
-REQUIRED: tuple[Key, ...] = (
-    ("image",), ("tags",), ("timeout",), ("epochs",), ("rules",),
-    ("requests", "cpu"), ("requests", "memory"), ("limits", "cpu"), ("limits", "memory"),
-)  # fmt: skip
+# What a job must be given somewhere, or rendering stops; each with what stands in for it, so that
+# the rest can be proved.
+REQUIRED: Mapping[Key, object] = {
+    ("image",): "none", ("tags",): ["none"], ("timeout",): "1h", ("epochs",): 1,
+    ("rules",): [{"when": "always"}],
+    ("requests", "cpu"): "1m", ("requests", "memory"): "1Mi",
+    ("limits", "cpu"): "512", ("limits", "memory"): "1000Ti",
+}  # fmt: skip
 
 
 class Given(Record):
@@ -105,7 +108,7 @@ def _given(
             )
     for key, value in assume.items():
         values.setdefault(key, value)
-    if ("timeout",) not in values:
+    if not job.tree.get("timeout") and ("timeout",) not in values:
         values["timeout",] = _PROJECT_TIMEOUT
         notes.assumed(
             job.line,
@@ -132,22 +135,30 @@ def _keys(job: HandJob, notes: Notes) -> Iterator[tuple[Key, object]]:
         yield ("image",), name
     if tags := tags_of(job):
         yield ("tags",), list(tags)
-    timeout = job.tree.get("timeout")
-    if timeout is not None:
-        text = str(ruby_plain(timeout))
+    if (timeout := job.tree.get("timeout")) is not None:
+        yield ("timeout",), _timeout(str(ruby_plain(timeout)))
+    dependencies = job.tree.get("dependencies")
+    if dependencies is not None and (items_of(dependencies) or needs_of(job)):
+        notes.lost(
+            dependencies.line, f"{job.name}:dependencies",
+            "a job of the routing gets the artifacts of all that it needs, and of no other",
+        )  # fmt: skip
+
+
+def _timeout(text: str) -> str:
+    """A timeout as routing.toml takes it: with units, which GitLab can do without."""
+    try:
+        parse_duration(text)
+    except DurationError:
         seconds = seconds_in(text)
-        if seconds is not None:
-            yield ("timeout",), text if _has_units(text) else format_duration(seconds)
-
-
-def _has_units(text: str) -> bool:
-    return re.fullmatch(r"(?:\s*[0-9]{1,9}\s*[a-z]+)+\s*", text) is not None
+        return text if seconds is None else format_duration(seconds)
+    return text
 
 
 def _sizes(place: Place, notes: Notes) -> Iterator[tuple[Key, object]]:
     job = place.worker.hand
     for name, variable in job.variables.items():
-        match = _SIZE.fullmatch(name)
+        match = SIZE.fullmatch(name)
         if match and variable.value:
             yield (f"{match[2].lower()}s", match[1].lower()), job.value_of(name)
     selectors = {
@@ -165,7 +176,7 @@ def _sizes(place: Place, notes: Notes) -> Iterator[tuple[Key, object]]:
 def _variables(place: Place, captured: set[str], notes: Notes) -> Iterator[tuple[Key, object]]:
     job = place.worker.hand
     for name, variable in job.variables.items():
-        if name in captured or name in OWN_VARIABLES or _SIZE.fullmatch(name):
+        if name in captured or name in OWN_VARIABLES or SIZE.fullmatch(name):
             continue
         if name.startswith((SELECTOR, TOLERATION)):
             continue
