@@ -188,9 +188,9 @@ def _families(workers: Sequence[Worker], tasks: Sequence[str]) -> dict[str, str]
     for worker, task in zip(workers, tasks, strict=True):
         for model in worker.models:
             jobs_of.setdefault(model, []).append(worker)
-            if len(worker.models) > 1:
-                rest = as_name(worker.hand.name).removeprefix(task).strip("-._")
-                suffix.setdefault(model, as_name(rest, "all"))
+        if len(worker.models) > 1:
+            rest = as_name(worker.hand.name).removeprefix(task).strip("-._")
+            _unite(worker.models, as_name(rest, "all"), suffix)
     keys: dict[str, tuple[str, ...]] = {}
     bases: dict[tuple[str, ...], None] = {}
     for model in sorted(jobs_of, key=lambda model: -len(jobs_of[model])):
@@ -202,6 +202,13 @@ def _families(workers: Sequence[Worker], tasks: Sequence[str]) -> dict[str, str]
         if key not in names:
             names[key] = _unused(_family_name(key), names.values())
     return {model: names[keys[model]] for model in jobs_of}
+
+
+def _unite(models: Sequence[str], name: str, names: dict[str, str]) -> None:
+    """One name for models of one job, and for all that have a job together with one of them."""
+    known = {names[model] for model in models if model in names}
+    joined = {model for model, other in names.items() if other in known}
+    names |= dict.fromkeys((*joined, *models), min(known, default=name))
 
 
 def _family_key(
