@@ -134,7 +134,8 @@ class _Reading:
             )
         script = " ".join(str(item) for item in _items(keys["script"]))
         for model in job.models if len(job.models) > 1 else ():
-            if not re.search(rf"(?<![\w.-]){re.escape(model)}(?![\w.-])", script):
+            named = rf"(?<![\w.-]){re.escape(model)}(?![\w.-])"
+            if not re.search(named, script, re.IGNORECASE):
                 raise TemplateError(f"{where}:script never names {model}; loop over job.models")
 
     def _refuse(self, name: str, found: object, meant: object) -> None:

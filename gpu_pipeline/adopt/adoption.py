@@ -206,9 +206,10 @@ def _own_templates(
         )
         for family, shape in shapes.items()
     }
+    orders = {family: draft.models_of(family) for family in shapes}
     for task in draft.names("tasks"):
         members = [given for given in givens if given.place.task == task]
-        own[f"tasks/{task}{SUFFIX}"] = task_text(task, members, shapes)
+        own[f"tasks/{task}{SUFFIX}"] = task_text(task, members, shapes, orders)
     return own
 
 

@@ -26,10 +26,12 @@ class Body(Record):
     parts: tuple[Part, ...]
 
 
-def body_of(given: Given, *, skip: int, words: bool) -> Body:
+def body_of(given: Given, *, skip: int, words: bool, order: Sequence[str], joined: bool) -> Body:
     """The commands without the first `skip`, which the base has.
 
     With `words` every mention of the model counts, otherwise only what the training command says.
+    `order` is that of the family's models: a job with another one has its models written out, as
+    it has where the task cannot spell them `joined` in one place.
     """
     training = given.place.worker.training
     spelt = dict(zip(training.models, given.place.models, strict=False))
@@ -37,8 +39,12 @@ def body_of(given: Given, *, skip: int, words: bool) -> Body:
     plain = training.plain[skip:]
     if words:
         commands = tuple(_with_words(each, spelt) for each in commands)
-    if len(spelt) > 1:
-        parts = _loops(commands, plain, spelt, given.place.worker.epochs)
+    models = given.place.models
+    if list(models) != [model for model in order if model in models]:
+        settled = (_settled(*each, spelt) for each in zip(commands, plain, strict=True))
+        parts = iter([Part(commands=tuple(settled), looped=False)])
+    elif len(spelt) > 1:
+        parts = _loops(commands, plain, spelt, given.place.worker.epochs, joined=joined)
     else:
         parts = _one_loop(commands)
     return Body(parts=tuple(parts))
@@ -64,7 +70,12 @@ def _one_loop(commands: Sequence[str]) -> Iterator[Part]:
 
 
 def _loops(
-    commands: Sequence[str], plain: Sequence[str], spelt: Mapping[str, str], epochs: int
+    commands: Sequence[str],
+    plain: Sequence[str],
+    spelt: Mapping[str, str],
+    epochs: int,
+    *,
+    joined: bool,
 ) -> Iterator[Part]:
     """Several models: the longest runs of commands that repeat for each model in turn."""
     at, single = 0, list[str]()
@@ -78,7 +89,7 @@ def _loops(
             0,
         )
         if not length:
-            single.append(_settled(commands[at], plain[at], spelt))
+            single.append(_settled(commands[at], plain[at], spelt, joined=joined))
             at += 1
             continue
         if single:
@@ -104,12 +115,13 @@ def _repeats(
     return filled == list(plain[: len(filled)])
 
 
-def _settled(command: str, plain: str, spelt: Mapping[str, str]) -> str:
-    """The command with its models as they stand in it, but the epochs left open."""
+def _settled(command: str, plain: str, spelt: Mapping[str, str], *, joined: bool = False) -> str:
+    """The command with its models as they stand in it, but the epochs left open.
+
+    All models in one place stay open as well where they can be `joined`.
+    """
     if MODELS in command or COMMA_MODELS in command:
-        if all(text == name for text, name in spelt.items()) or all(
-            text == name.upper() for text, name in spelt.items()
-        ):
+        if joined:
             return command
         command = command.replace(MODELS, " ".join(spelt)).replace(COMMA_MODELS, ",".join(spelt))
     if MODEL not in command and NAME not in command:

@@ -43,6 +43,11 @@ class Draft(Record):
     bases: Mapping[str, str]
     sources: Mapping[str, str]
 
+    def models_of(self, family: str) -> list[str]:
+        """The models of a family, in their order."""
+        models = self.tables["families", family]["models",]
+        return list(models) if isinstance(models, list) else []
+
     def names(self, kind: str) -> list[str]:
         """The names of all tables of a kind, such as "tasks"."""
         return [path[1] for path in self.tables if path[0] == kind and len(path) == 2]

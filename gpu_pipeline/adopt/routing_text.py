@@ -56,18 +56,10 @@ def routing_text(draft: Draft, source: str, *, stand_ins: bool = False) -> str:
 
 def _place(path: Path, draft: Draft, kind: str) -> tuple[int, int, int]:
     """Tables in the order of the hand-written file, those of tasks below theirs."""
-    models = [
-        model
-        for name in draft.names("families")
-        for model in _as_list(draft.tables["families", name]["models",])
-    ]
+    models = [model for name in draft.names("families") for model in draft.models_of(name)]
     names = models if kind == "models" else draft.names(kind)
     tasks = draft.names("tasks")
     return names.index(path[1]), len(path), tasks.index(path[3]) if len(path) > 2 else 0
-
-
-def _as_list(value: object) -> list[str]:
-    return list(value) if isinstance(value, list) else []
 
 
 def _table(path: Path, table: Mapping[Key, object], draft: Draft) -> Iterator[str]:

@@ -115,31 +115,24 @@ def _guard_position(setup: Sequence[str]) -> int:
     return next((number for number in shows if number > after[0]), after[0])
 
 
-def task_text(task: str, givens: Sequence[Given], bases: Mapping[str, BaseShape]) -> str:
-    """The template of a task; jobs whose commands differ in more than the model stand apart."""
-    spelling = _spelling(givens)
-    upper = bool(spelling) and all(name.upper() == text for name, text in spelling.items())
-    bodies = min(
-        (
-            [
-                body_of(given, skip=len(bases[given.place.family].setup), words=words)
-                for given in givens
-            ]
-            for words in (False, True)
-        ),
-        key=lambda bodies: len(set(bodies)),
-    )
+def task_text(
+    task: str,
+    givens: Sequence[Given],
+    bases: Mapping[str, BaseShape],
+    orders: Mapping[str, Sequence[str]],
+) -> str:
+    """The template of a task; jobs whose commands differ in more than the model stand apart.
+
+    `orders` has the models of each family in the order in which its jobs get them.
+    """
     names = [given.place.name for given in givens]
-    model = "model" if not spelling else "model | upper" if upper else "spelling[model]"
     lines = [
         f"{{# The task {task}, as the hand-written jobs had it. #}}",
         '{% extends "tasks/_task.yml.j2" %}',
         "{% block script %}",
+        *_script(names, givens, bases, orders),
+        "{% endblock %}",
     ]
-    if spelling and not upper:
-        lines.append(f"{{% set spelling = {json.dumps(spelling, ensure_ascii=False)} %}}")
-    lines += _cases(names, bodies, lambda body: _body_lines(body, model))
-    lines.append("{% endblock %}")
     extras = [
         json.dumps(
             {
@@ -155,6 +148,38 @@ def task_text(task: str, givens: Sequence[Given], bases: Mapping[str, BaseShape]
         lines += _cases(names, extras, lambda extra: _keys(json.loads(extra)))
         lines.append("{% endblock %}")
     return "\n".join(lines) + "\n"
+
+
+def _script(
+    names: Sequence[str],
+    givens: Sequence[Given],
+    bases: Mapping[str, BaseShape],
+    orders: Mapping[str, Sequence[str]],
+) -> list[str]:
+    """The commands of all jobs of a task."""
+    spelling = _spelling(givens)
+    upper = bool(spelling) and all(name.upper() == text for name, text in spelling.items())
+    model = "model" if not spelling else "model | upper" if upper else "spelling[model]"
+    bodies = min(
+        (
+            [
+                body_of(
+                    given,
+                    skip=len(bases[given.place.family].setup),
+                    words=words,
+                    order=orders[given.place.family],
+                    joined=not spelling or upper,
+                )
+                for given in givens
+            ]
+            for words in (False, True)
+        ),
+        key=lambda bodies: len(set(bodies)),
+    )
+    lines = list(_cases(names, bodies, lambda body: _body_lines(body, model)))
+    if any("spelling[model]" in line for line in lines):
+        lines.insert(0, f"{{% set spelling = {json.dumps(spelling, ensure_ascii=False)} %}}")
+    return lines
 
 
 def _spelling(givens: Sequence[Given]) -> dict[str, str]:
