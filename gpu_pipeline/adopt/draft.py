@@ -150,9 +150,17 @@ def _spread(tables: dict[Path, dict[Key, object]], givens: Sequence[Given]) -> N
         else:
             homes, chain = ((), _OF_MODEL) if key in models else _WAYS[key[0]]
             start: object = [] if key == ("needs",) else None
-            said = lift(cells, values, homes=homes, chain=chain, start=start)
+            alone = key == ("tags",) and _led_by_tags(givens)
+            said = lift(cells, values, homes=("pool",), chain=()) if alone else {}
+            said = said or lift(cells, values, homes=homes, chain=chain, start=start)
         for path, value in said.items():
             _put(tables, path, key, value)
+
+
+def _led_by_tags(givens: Sequence[Given]) -> bool:
+    """Whether nothing but a runner's tags leads to one pool and not to another."""
+    workers = [(given.place.pool, given.place.worker) for given in givens]
+    return len({pool for pool, worker in workers if not worker.selectors}) > 1
 
 
 def _best_homes(cells: Sequence[Cell], together: Sequence[object]) -> list[str]:
