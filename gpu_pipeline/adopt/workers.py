@@ -13,6 +13,9 @@ from gpu_pipeline.adopt.training import Training, find_training
 from gpu_pipeline.child import GPU_NAMES_COMMAND, MARKER
 from gpu_pipeline.record import Record
 
+_NO_NUMBER = "its epochs are no number in the file"
+_NOTHING = "trains nothing"
+
 
 def setup_of(job: HandJob) -> tuple[str, ...]:
     """The job's `before_script` without the commands of a rendered job's route and GPU check."""
@@ -70,17 +73,15 @@ def _workers(
         selector = _selector(job)
         named = each.models or _named(job, known)
         if training.epochs is None and not (selector in pools and named):
-            why = "its commands give no epochs" + (
-                "" if selector else ", and it has no node selector"
-            )
+            why = _NO_NUMBER if training.asks_epochs else "its commands give no epochs"
+            why += "" if selector else ", and it has no node selector"
             if selector:
                 why += ", and it is of no model that others train on these nodes"
             notes.add(Kind.LEFT_OUT, job.line, job.name, f"{why}: it stays in the file")
             continue
         if training.epochs is None:
-            notes.assumed(
-                job.line, job.name, "trains nothing, and every job has epochs: 1 in the routing"
-            )
+            why = f"{_NO_NUMBER}; the command keeps them" if training.asks_epochs else _NOTHING
+            notes.assumed(job.line, job.name, f"{why}, and every job has epochs: 1 in the routing")
         if not named:
             named = (as_name(as_name(job.name).rpartition("-")[2]),)
             notes.assumed(
