@@ -106,6 +106,10 @@ def _note_file(file: HandFile, notes: Notes) -> None:
         notes.lost(file.includes.line, "include", "other files are not read; adopt the merged one")
     for fault in file.faults:
         notes.lost(fault.line, fault.job, fault.message)
+    for twice in file.duplicates:
+        notes.assumed(
+            twice.line, twice.key, "stands twice in one place; as in GitLab the last one counts"
+        )
 
 
 def _as_child(file: HandFile, workers: Sequence[Worker], notes: Notes) -> HandFile:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 import tabulate as tables
@@ -10,11 +9,11 @@ import tabulate as tables
 from gpu_pipeline.adopt.adoption import Adopted
 from gpu_pipeline.adopt.comparison import Change, Difference
 from gpu_pipeline.adopt.notes import Kind, Note
+from gpu_pipeline.reports.layout import fill
 from gpu_pipeline.words import count
 
-tables.MIN_PADDING = 0
-_WIDTH = 80
 _CELL = 24
+_LEAD = 6  # characters of a cell that are the same before two texts differ
 _NAMED = 4  # jobs that are named before the rest is counted
 
 
@@ -41,15 +40,8 @@ def _notes(notes: Sequence[Note], source: str) -> Iterator[str]:
         abouts = list(dict.fromkeys(_one_line(note.about) for note in members))
         more = f" and {len(abouts) - _NAMED} more" if len(abouts) > _NAMED else ""
         place = f"{source}:{members[0].line}: {', '.join(abouts[:_NAMED])}{more}"
-        yield _filled(place, "  ", "    ")
-        yield _filled(_one_line(message), "      ", "      ")
-
-
-def _filled(text: str, first: str, rest: str) -> str:
-    return textwrap.fill(
-        text, _WIDTH, initial_indent=first, subsequent_indent=rest,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+        yield fill(place, indent="  ")
+        yield fill(_one_line(message), indent="      ", further="      ")
 
 
 def _compared(adopted: Adopted) -> str:
@@ -61,7 +53,7 @@ def _compared(adopted: Adopted) -> str:
     lines = [head + "."]
     if adopted.differences:
         rows = [
-            [change, key, _some(names, len(jobs)), _cut(before), _cut(after)]
+            [change, key, _some(names, len(jobs)), *_cut(before, after)]
             for (change, key, before, after), names in _grouped(adopted.differences).items()
         ]
         headers = ["", "value", "jobs", "before", "after"]
@@ -89,9 +81,15 @@ def _some(names: Sequence[str], total: int) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
-def _cut(text: str) -> str:
-    text = _one_line(text)
-    return text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
+def _cut(before: str, after: str) -> tuple[str, str]:
+    """Both texts in the width of a cell, from where they begin to differ if that is further on."""
+    texts = (_one_line(before), _one_line(after))
+    pairs = enumerate(zip(*texts, strict=False))
+    shared = next((at for at, pair in pairs if pair[0] != pair[1]), min(map(len, texts)))
+    start = shared - _LEAD if all(texts) and shared > _CELL - _LEAD else 0
+    begun = [f"…{text[start:]}" if start else text for text in texts]
+    first, second = (each if len(each) <= _CELL else f"{each[: _CELL - 1]}…" for each in begun)
+    return first, second
 
 
 def _one_line(text: str) -> str:
