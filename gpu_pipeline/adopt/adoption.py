@@ -186,12 +186,15 @@ def _proved(
     text = routing_text(draft, file.name, stand_ins=True)
     own = _own_templates(givens, draft, shapes)
     missing = {path: content for path, content in own.items() if path not in shipped}
-    pairs = paired(givens, render_adopted(text, {**shipped, **missing}, file))
+    rendered = render_adopted(text, {**shipped, **missing}, file)
+    pairs = paired(givens, rendered)
     wrong = {path for path in own if path in shipped and not _fits(path, pairs, draft, shapes)}
     used = {**{path: shipped[path] for path in own if path in shipped}, **missing}
     used |= {path: own[path] for path in wrong}
-    rendered = render_adopted(text, {**shipped, **used}, file)
-    found = compared(paired(givens, rendered), rendered, file, draft.missing, notes)
+    if wrong:
+        rendered = render_adopted(text, {**shipped, **used}, file)
+        pairs = paired(givens, rendered)
+    found = compared(pairs, rendered, file, draft.missing, notes)
     shared = {
         path: content
         for path, content in shipped.items()

@@ -171,18 +171,19 @@ def _old_mode(file: HandFile, context: Context) -> Callable[[Given], Mode]:
     else:
         predefined, handed = context.predefined_in_parent, dict(context.variables)
 
+    known: dict[str, Mode] = {}
+
     def mode(given: Given) -> Mode:
-        own = {
-            name: variable.value
-            for name, variable in given.place.worker.hand.variables.items()
-            if not variable.is_global
-        }
-        decision = decide(
-            {"rules": given.rules, "variables": own},
-            global_variables=shared,
-            pipeline_variables=handed,
-            predefined=predefined,
-        )
-        return mode_of(decision)
+        own = given.read_by_rules
+        alike = repr((given.rules, own))
+        if alike not in known:
+            decision = decide(
+                {"rules": given.rules, "variables": own},
+                global_variables=shared,
+                pipeline_variables=handed,
+                predefined=predefined,
+            )
+            known[alike] = mode_of(decision)
+        return known[alike]
 
     return mode

@@ -11,7 +11,7 @@ from gpu_pipeline.adopt.absorption import absorbed_by
 from gpu_pipeline.adopt.handwritten import HandFile, HandJob, needs_of, tags_of
 from gpu_pipeline.adopt.notes import Notes
 from gpu_pipeline.adopt.places import SELECTOR, TOLERATION, Place
-from gpu_pipeline.adopt.starting import Rules, for_child, rules_of
+from gpu_pipeline.adopt.starting import Rules, for_child, names_read, rules_of
 from gpu_pipeline.checks.child.ruby import ruby_plain
 from gpu_pipeline.checks.child.shapes import is_mapping, items_of, text_in
 from gpu_pipeline.durations import DurationError, format_duration, parse_duration, seconds_in
@@ -37,7 +37,7 @@ REQUIRED: Mapping[Key, object] = {
 }  # fmt: skip
 
 
-class Given(Record):
+class Given(Record, dict=True):
     """A job with its values by their key in routing.toml, such as ("requests", "cpu").
 
     `rules` are those of the hand-written file, before they were put into a child's terms, and
@@ -48,6 +48,13 @@ class Given(Record):
     values: Mapping[Key, object]
     rules: Rules
     absorbed: frozenset[str]
+
+    @functools.cached_property
+    def read_by_rules(self) -> dict[str, str]:
+        """The job's own variables that decide whether it runs."""
+        variables = self.place.worker.hand.variables
+        read = sorted(names_read(self.rules) & variables.keys())
+        return {name: variables[name].value for name in read if not variables[name].is_global}
 
 
 def settings_of(

@@ -93,9 +93,9 @@ def find_training(
         used=frozenset(reading.used),
         open=frozenset(reading.open),
         other_epochs=tuple(epochs[1:]),
-        epochs_in=frozenset(n for n in reading.epochs_in() if reading.value_of(n) in first),
+        epochs_in=frozenset(n for n in reading.epochs_in if reading.value_of(n) in first),
         models_in=frozenset(
-            n for n in reading.models_in() if {*reading.value_of(n).split(",")} <= {*models}
+            n for n in reading.models_in if {*reading.value_of(n).split(",")} <= {*models}
         ),
         asks_epochs=reading.asks_epochs,
     )
@@ -139,6 +139,8 @@ class _Reading:
         self._all = "\n".join(commands)
         mentioned = {first or second for first, second, *_ in _REFERENCE.findall(self._all)}
         self._telling = {*own, *mentioned} & set(variables)
+        self.epochs_in = self._referred(_EPOCHS_FLAG) | {*self._named(_EPOCHS_VARIABLE)}
+        self.models_in = self._referred(_MODEL_FLAG) | {*self._named(_MODEL_VARIABLE)}
         self.used: set[str] = set()
         self.open: set[str] = set()
 
@@ -169,14 +171,6 @@ class _Reading:
         """The value of a variable, with those in it replaced."""
         return expanded(f"${name}", self._variables)
 
-    def epochs_in(self) -> set[str]:
-        """The variables that hold epochs."""
-        return self._referred(_EPOCHS_FLAG) | {*self._named(_EPOCHS_VARIABLE)}
-
-    def models_in(self) -> set[str]:
-        """The variables that hold a model."""
-        return self._referred(_MODEL_FLAG) | {*self._named(_MODEL_VARIABLE)}
-
     def _referred(self, flag: re.Pattern[str]) -> set[str]:
         names = {_name_in(match["value"]) for match in flag.finditer(self._all)}
         return {name for name in names if name is not None and name in self._variables}
@@ -205,7 +199,7 @@ class _Reading:
             for flag, values in ((_EPOCHS_FLAG, tokens.epochs), (_MODEL_FLAG, tokens.models)):
                 text = flag.sub(functools.partial(self._put, text, values), text)
             for names, values in (
-                (self.epochs_in(), tokens.epochs), (self.models_in(), tokens.models),
+                (self.epochs_in, tokens.epochs), (self.models_in, tokens.models),
             ):  # fmt: skip
                 for name in sorted(names):
                     token = values.get(self.value_of(name))
