@@ -33,13 +33,13 @@ _SIZE_CHAIN = ("family", "family task", "model", "own")
 class Draft(Record):
     """Tables by their path, each with its values by key; `missing` are keys that jobs lack.
 
-    `gpus` are the pools whose GPU nobody named yet, `bases` the template of each family and
+    `unnamed_pools` are those whose GPU nobody named yet, `bases` the template of each family and
     `sources` the hidden job that it comes from.
     """
 
     tables: Mapping[Path, Mapping[Key, object]]
     missing: Mapping[Key, Sequence[str]]
-    gpus: Sequence[str]
+    unnamed_pools: Sequence[str]
     bases: Mapping[str, str]
     sources: Mapping[str, str]
 
@@ -92,7 +92,7 @@ def draft_routing(
     return Draft(
         tables=tables,
         missing=_missing(givens, notes),
-        gpus=unnamed,
+        unnamed_pools=unnamed,
         bases=bases,
         sources=sources,
     )

@@ -38,7 +38,7 @@ def routing_text(draft: Draft, source: str, *, stand_ins: bool = False) -> str:
     ]
     tables = {path: dict(table) for path, table in draft.tables.items()}
     if stand_ins:
-        for pool in draft.gpus:
+        for pool in draft.unnamed_pools:
             tables["pools", pool]["gpu",] = "NVIDIA GPU"
         for key in draft.missing:
             tables["pipeline",].setdefault(key, REQUIRED[key])

@@ -127,3 +127,9 @@ def test_a_job_that_nothing_starts_is_told(run: Callable[..., Result]) -> None:
     adopted = adopt(run, job("train-tft", "./train --model tft --epochs 2", more=rule))
     assert "none starts it, neither before nor after" in adopted.section("Assumed")
     assert adopted.code == 0
+
+
+def test_only_the_name_of_an_image_is_handed_down(run: Callable[..., Result]) -> None:
+    head = BASE.replace("image: x/y:1", 'image: {name: "$HUB/y:1", entrypoint: ["$FOO"]}')
+    adopted = adopt(run, TFT, head=head)
+    assert adopted.routing["pipeline"]["capture"] == ["HUB"]
