@@ -13,7 +13,7 @@ from gpu_pipeline.adopt.starting import workflow_variables
 from gpu_pipeline.checks.child.ruby import ruby_plain
 from gpu_pipeline.ci_jobs import rules_in
 
-_FROZEN = "whoever sets it where a pipeline is started changes nothing any more"
+FROZEN = "whoever sets it where a pipeline is started changes nothing any more"
 
 
 def absorbed_by(worker: Worker) -> frozenset[str]:
@@ -59,12 +59,12 @@ def note_frozen(workers: Iterable[Worker], file: HandFile, notes: Notes) -> None
                 f"the command of {job.name} gets its value from the routing now",
             )  # fmt: skip
         absorbed = absorbed_by(worker)
-        for name in sorted(training.used):
+        for name in sorted(training.used | training.epochs_in | training.models_in):
             _note_used(name, worker, name in absorbed, file.offered, notes)
         for name in sorted(training.open):
             notes.assumed(
                 job.line_of("script"), f"{job.name}:script",
-                f"${{{name}}} was only its default; {_FROZEN}",
+                f"${{{name}}} was only its default; {FROZEN}",
             )  # fmt: skip
 
 
@@ -74,9 +74,7 @@ def _note_used(
     about = f"{worker.hand.name}:variables:{name}"
     line = worker.hand.variables[name].line
     if name in offered:
-        notes.assumed(
-            line, about, f"the command gets its value from the routing now, so {_FROZEN} there"
-        )
+        notes.assumed(line, about, f"the job gets its value from the routing now, so {FROZEN}")
     if is_absorbed:
         notes.assumed(
             line, about,

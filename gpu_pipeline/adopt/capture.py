@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from gpu_pipeline.adopt.absorption import absorbed_by, mentions
+from gpu_pipeline.adopt.absorption import FROZEN, absorbed_by, mentions
 from gpu_pipeline.adopt.handwritten import HandFile, HandJob
 from gpu_pipeline.adopt.notes import Notes
 from gpu_pipeline.adopt.places import Worker
@@ -26,8 +26,8 @@ def to_capture(workers: Sequence[Worker], file: HandFile, notes: Notes) -> set[s
     absorbed = {n for worker in workers for n in absorbed_by(worker) | worker.training.open}
     for name in dict.fromkeys([*file.offered, *workflow_variables(file)]):
         if name in own - wanted:
-            continue
-        if name not in absorbed or any(mentions(name, worker) for worker in workers):
+            _note_not_handed(name, file, notes)
+        elif name not in absorbed or any(mentions(name, worker) for worker in workers):
             wanted.add(name)
     capture = {name for name in wanted if _can_be(name)}
     _note_own(workers, capture, notes)
@@ -37,6 +37,21 @@ def to_capture(workers: Sequence[Worker], file: HandFile, notes: Notes) -> set[s
             "stays in the parent's variables, and the generator hands its value down (capture)",
         )  # fmt: skip
     return capture
+
+
+def _note_not_handed(name: str, file: HandFile, notes: Notes) -> None:
+    """Jobs set a variable themselves that the form or `workflow` sets for all of them."""
+    by_workflow = workflow_variables(file)
+    if name in by_workflow:
+        notes.lost(
+            by_workflow[name], f"workflow:rules:variables:{name}",
+            "single jobs set it themselves, so it is not handed down to any",
+        )  # fmt: skip
+    elif name in file.shared:
+        notes.assumed(
+            file.shared[name].line, f"variables:{name}",
+            f"single jobs set it themselves, so it is not handed down to any: {FROZEN}",
+        )  # fmt: skip
 
 
 def _can_be(name: str) -> bool:

@@ -35,9 +35,23 @@ def test_a_variable_of_the_form_is_handed_down_to_the_jobs_that_read_it_otherwis
         head=OFFERED + PRELUDE,
     )
     assert adopted.routing["pipeline"]["capture"] == ["EPOCHS"]
-    assert "train-tft:variables:EPOCHS the command gets its value from the routing" in (
+    assert "train-tft:variables:EPOCHS the job gets its value from the routing" in (
         adopted.section("Assumed")
     )
+
+
+def test_a_variable_of_the_form_that_a_job_sets_itself_is_not_handed_down_and_that_is_said(
+    run: Callable[..., Result],
+) -> None:
+    own = job("train-kan", "./train --model kan --epochs 2", more="  variables: {DEPTH: '7'}\n")
+    adopted = adopt(
+        run,
+        job("train-tft", "./train --model tft --epochs 2 --depth $DEPTH"),
+        own,
+        head=OFFERED.replace("EPOCHS", "DEPTH") + PRELUDE,
+    )
+    assert "capture" not in adopted.routing["pipeline"]
+    assert "variables:DEPTH single jobs set it themselves" in adopted.section("Assumed")
 
 
 def test_epochs_that_a_rule_sets_are_lost_for_each_job(run: Callable[..., Result]) -> None:
