@@ -91,12 +91,11 @@ def effective(
     }  # fmt: skip
     others = others_of(job)
     raw |= others
-    for name, value in variables.items():
-        if name in OWN_VARIABLES or name in absorbed or name.startswith((SELECTOR, TOLERATION)):
-            continue
-        if SIZE.fullmatch(name) and not value:  # to the runner it is as if it were not there
-            continue
-        raw[f"variables.{name}"] = _as_seen(name, value, job, handed)
+    raw |= {
+        f"variables.{name}": _as_seen(name, value, job, handed)
+        for name, value in variables.items()
+        if name not in absorbed and _counts(name, value)
+    }
     return Effective(
         meanings={key: _meaning(key, value) for key, value in raw.items() if value is not None},
         shown={key: _shown(value) for key, value in raw.items() if value is not None},
@@ -104,6 +103,13 @@ def effective(
         script=plain[len(setup) :],
         others=others,
     )
+
+
+def _counts(name: str, value: str) -> bool:
+    """Whether a variable is the job's own; to the runner an empty size is none at all."""
+    if name in OWN_VARIABLES or name.startswith((SELECTOR, TOLERATION)):
+        return False
+    return bool(value) or not SIZE.fullmatch(name)
 
 
 def _as_seen(name: str, value: str, job: HandJob, handed: Collection[str]) -> str:
