@@ -79,7 +79,10 @@ def find_training(
         return Training(models=(), epochs=None, commands=tuple(commands), plain=tuple(commands))
     reading = _Reading(commands, variables, own)
     epochs = list(dict.fromkeys(reading.epochs()))
-    models = tuple(dict.fromkeys(reading.models()))
+    spelt: dict[str, str] = {}
+    for model in reading.models():
+        spelt.setdefault(model.lower(), model)  # TFT and tft are one model: the second stays as is
+    models = tuple(spelt.values())
     first = [str(each) for each in epochs[:1]]
     tokens = _Tokens(epochs=dict.fromkeys(first, EPOCHS), models=dict.fromkeys(models, MODEL))
     themselves = _Tokens(

@@ -94,3 +94,10 @@ def test_jobs_that_are_joined_by_a_third_are_of_one_family(run: Callable[..., Re
     )
     assert list(adopted.routing["families"]) == ["a"]
     assert adopted.code == 0
+
+
+def test_a_model_that_one_job_spells_in_two_ways_is_one(run: Callable[..., Result]) -> None:
+    commands = ["./train --model TFT --epochs 2", "./report --model tft"]
+    adopted = adopt(run, job("train-tft", *commands))
+    assert adopted.code == 0
+    assert adopted.child()["train-tft"]["script"] == commands
