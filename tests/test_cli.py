@@ -37,7 +37,8 @@ def test_it_works_from_any_folder(tmp_path: Path) -> None:
 def test_render_says_what_it_wrote(run: Callable[..., Result]) -> None:
     result = run("--source", "push", "--branch", "main", "--var", "REGISTRY=r")
     assert result.out == ""
-    assert result.err == "wrote child-pipeline.yml: 19 jobs for a parent pipeline from push on main\n"
+    told = "wrote child-pipeline.yml: 19 jobs for a parent pipeline from push on main\n"
+    assert result.err == told
 
 
 @pytest.mark.parametrize("options", [("-o", "-"), ("--dry-run",), ("--dry-run", "-o", "x.yml")])

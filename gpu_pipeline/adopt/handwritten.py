@@ -12,7 +12,7 @@ from gpu_pipeline.adopt.training import expanded
 from gpu_pipeline.checks.child.ruby import ruby_plain
 from gpu_pipeline.checks.child.shapes import is_mapping, items_of, text_in, texts_in
 from gpu_pipeline.checks.child.variables import variable_text
-from gpu_pipeline.ci_file import CiFile, Duplicate, Reference, Tree
+from gpu_pipeline.ci_file import CiFile, KeyPlace, Reference, Tree
 from gpu_pipeline.ci_jobs import CiJob, Fault, raw_jobs, resolve_ci_jobs, resolved_at
 from gpu_pipeline.names import PARENT_SOURCE
 from gpu_pipeline.record import Record
@@ -79,7 +79,7 @@ class HandFile(Record):
     shared: Mapping[str, Variable]
     offered: tuple[str, ...]
     faults: tuple[Fault, ...]
-    duplicates: tuple[Duplicate, ...]
+    duplicates: tuple[KeyPlace, ...]
     includes: Tree | None
     workflow: Tree | None
     is_child: bool
