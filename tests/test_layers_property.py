@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpu_pipeline import cli
+from tests.effort import examples
 
 POOLS = {
     "small": {"gpu": "NVIDIA L4", "runner_default": True, "concurrency": 2},
@@ -144,7 +145,7 @@ def toml(routing: dict) -> str:
     return "\n".join(f"{key} = {value(table)}" for key, table in routing.items())
 
 
-@settings(max_examples=70, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(routing=routings())
 def test_each_job_gets_what_the_guide_says(
     routing: dict, capfd: pytest.CaptureFixture[str]

@@ -18,6 +18,7 @@ from gpu_pipeline.console import printable
 from gpu_pipeline.plan.model import Workload
 from gpu_pipeline.plan.summary import Plan
 from gpu_pipeline.reports.plan_html import plan_html
+from tests.effort import examples
 
 from . import plans
 from .html_reader import Element, read_html
@@ -278,7 +279,7 @@ def test_no_name_breaks_out_of_its_place(name: str) -> None:
         assert "alert(1)" not in "".join(found.children)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(15))
 @given(name=st.text(min_size=1).filter(lambda text: text.strip() == text))
 def test_whatever_the_names_the_page_has_the_same_shape(name: str) -> None:
     assert hostile_page(name).skeleton() == harmless()

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpu_pipeline import cli
+from tests.effort import examples
 
 from .conftest import SHIPPED
 
@@ -93,7 +94,9 @@ def check_outcome(data: bytes, capfd: pytest.CaptureFixture[str]) -> None:
         assert "enables no job" in err
 
 
-SLOW = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOW = settings(
+    max_examples=examples(80), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @SLOW

@@ -12,6 +12,7 @@ import yaml
 from gpu_pipeline.checks.child import check_child
 from gpu_pipeline.checks.finding import Finding
 from tests.conftest import ROOT
+from tests.effort import examples
 
 CHILD = (ROOT / "tests/golden/shipped-push.yml").read_text(encoding="utf-8")
 LINES = CHILD.splitlines()
@@ -174,10 +175,10 @@ def test_a_fault_put_into_a_job_is_found_in_its_line(fault: str, seed: int) -> N
 
 
 def test_no_random_edit_raises() -> None:
-    """2,000 edits of a shorter child: a line lost, moved, repeated or cut, a character changed."""
+    """Edits of a shorter child: a line lost, moved, repeated or cut, a character changed."""
     chance = random.Random(1)
     start, _ = job_lines(LINES, "hyperopt-ppo")
-    for _ in range(2000):
+    for _ in range(examples(800)):
         lines = LINES[:start]
         for _ in range(chance.randint(1, 3)):
             _edit(lines, chance)
@@ -208,13 +209,13 @@ def _edit(lines: list[str], chance: random.Random) -> None:
 
 
 def test_no_odd_value_anywhere_raises() -> None:
-    """500 children of which one or two values, of any depth, are replaced by odd ones."""
+    """Children of which one or two values, of any depth, are replaced by odd ones."""
     chance = random.Random(2)
     start, _ = job_lines(LINES, "hyperopt-ppo")
     text = "\n".join(LINES[:start]) + EVERY_KEY
     assert not [finding for finding in check_child(text, "child.yml") if finding.code == "PIP101"]
     loaded = yaml.safe_load(text)
-    for _ in range(500):
+    for _ in range(examples(200)):
         child = copy.deepcopy(loaded)
         for _ in range(chance.randint(1, 2)):
             _replace(child, chance)

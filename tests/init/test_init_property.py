@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from gpu_pipeline import cli
+from tests.effort import examples
 
 from ..test_layers_property import FAMILIES, TASKS, routings, toml
 
@@ -85,7 +86,7 @@ def used_pools(routing: dict) -> set[str]:
 # A failure is a whole routing: making it smaller would take minutes.
 @settings(
     phases=(Phase.explicit, Phase.generate),
-    max_examples=12,
+    max_examples=examples(6),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(routing=richer())
@@ -153,7 +154,7 @@ def mutated(draw: st.DrawFn) -> bytes:
 
 
 @settings(
-    phases=(Phase.explicit, Phase.generate), max_examples=25,
+    phases=(Phase.explicit, Phase.generate), max_examples=examples(12),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )  # fmt: skip
 @given(data=mutated())

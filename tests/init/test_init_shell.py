@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from gpu_pipeline import cli
+from tests.effort import examples
 
 from .small import GPU, PRELUDE, job
 
@@ -48,7 +49,7 @@ def output(script: list[str], variables: dict[str, str]) -> str:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 @settings(
-    phases=(Phase.explicit, Phase.generate), max_examples=40,
+    phases=(Phase.explicit, Phase.generate), max_examples=examples(15),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )  # fmt: skip
 @given(commands=st.lists(COMMAND, min_size=1, max_size=2), variables=VARIABLES)

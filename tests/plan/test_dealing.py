@@ -19,6 +19,7 @@ from gpu_pipeline.plan.summary import summarise
 from gpu_pipeline.plan.variants import regrouped
 from gpu_pipeline.queueing import deal_pool
 from gpu_pipeline.refining import gpu_time, refine, time_of, time_placed
+from tests.effort import examples
 
 LENGTHS = st.lists(st.floats(1, 10_000), min_size=1, max_size=8)
 
@@ -30,7 +31,7 @@ def fullest(lengths: Sequence[float], where: Sequence[int], slots: int) -> float
     return max(loads)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(20))
 @given(LENGTHS, st.integers(1, 3))
 def test_a_few_jobs_are_dealt_as_well_as_can_be(lengths: list[float], slots: int) -> None:
     best = min(
@@ -39,7 +40,7 @@ def test_a_few_jobs_are_dealt_as_well_as_can_be(lengths: list[float], slots: int
     assert fullest(lengths, deal(lengths, slots), slots) <= best * (1 + 1e-5)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(20))
 @given(st.lists(st.integers(1, 10_000), min_size=11, max_size=40), st.integers(2, 6))
 def test_no_job_of_the_fullest_slot_would_be_better_off_in_another(
     lengths: list[int], slots: int

@@ -14,9 +14,10 @@ from gpu_pipeline.plan.bound import lower_bound
 from gpu_pipeline.plan.model import PlannedPool, Run, Schedule, Workload
 from gpu_pipeline.plan.simulate import simulate
 from gpu_pipeline.plan.summary import summarise
+from tests.effort import examples
 
 NEAR = 1e-6
-FEWER = settings(max_examples=50)
+FEWER = settings(max_examples=examples(25))
 
 
 @st.composite

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_pipeline.rules import RuleSyntaxError, evaluate
+from tests.effort import examples
 from tests.rules import reference
 
 NAMES = st.sampled_from(["A", "B", "C", "1"])
@@ -75,13 +76,13 @@ def theirs(expression: str, variables: dict[str, str]) -> bool | None:
         return None
 
 
-@settings(max_examples=800, deadline=None, derandomize=True)
+@settings(max_examples=examples(300), deadline=None, derandomize=True)
 @given(WELL_FORMED, VARIABLES)
 def test_well_formed_expressions_agree(expression: str, variables: dict[str, str]) -> None:
     assert ours(expression, variables) is theirs(expression, variables)
 
 
-@settings(max_examples=800, deadline=None, derandomize=True)
+@settings(max_examples=examples(300), deadline=None, derandomize=True)
 @given(SOUP, VARIABLES)
 def test_token_soup_agrees_on_the_infix_subset(expression: str, variables: dict[str, str]) -> None:
     expected = theirs(expression, variables)
@@ -91,7 +92,7 @@ def test_token_soup_agrees_on_the_infix_subset(expression: str, variables: dict[
 
 @pytest.mark.parametrize("alphabet", [None, "$AB01 ==~!&|()\"'/\\truefalsn[]{}.+*?\n"])
 def test_any_text_is_evaluated_or_refused(alphabet: str | None) -> None:
-    @settings(max_examples=800, deadline=None, derandomize=True)
+    @settings(max_examples=examples(300), deadline=None, derandomize=True)
     @given(st.text() if alphabet is None else st.text(alphabet=alphabet), st.text())
     def check(expression: str, value: str) -> None:
         error = refusal(expression, {"A": value, "B": expression})
@@ -102,7 +103,7 @@ def test_any_text_is_evaluated_or_refused(alphabet: str | None) -> None:
     check()
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(st.text(), st.text())
 def test_any_variable_is_a_pattern(text: str, pattern: str) -> None:
     variables = {"A": text, "B": pattern}
