@@ -63,22 +63,21 @@ def patches(run: Run, routing: Path, output_format: str) -> list[str]:
     return [text.partition("\n```")[0] + "\n" for text in found]
 
 
-@pytest.mark.parametrize("output_format", ["text", "markdown", "json"])
+CHANGES: dict[str, Callable[[str], str]] = {
+    "as it is": lambda text: text,
+    "no last line feed": lambda text: text.rstrip("\n"),
+    "blank lines at the end": lambda text: text + "\n\n\n",
+    "blank lines": lambda text: text.replace("concurrency = 2 ", "concurrency = 2\n\n\n\n#"),
+}
+
+
 @pytest.mark.parametrize(
-    "change",
-    [
-        lambda text: text,
-        lambda text: text.rstrip("\n"),
-        lambda text: text + "\n\n\n",
-        lambda text: text.replace("concurrency = 2 ", "concurrency = 2\n\n\n\n#"),
-    ],
-    ids=["as it is", "no last line feed", "blank lines at the end", "blank lines"],
+    ("output_format", "change"),
+    [*(("text", change) for change in CHANGES), ("markdown", "blank lines"), ("json", "as it is")],
 )
-def test_a_patch_applies_as_printed(
-    output_format: str, change: Callable[[str], str], run: Run, edit: Edit
-) -> None:
+def test_a_patch_applies_as_printed(output_format: str, change: str, run: Run, edit: Edit) -> None:
     routing = stated(edit, KNOWN)
-    before = change(routing.read_text(encoding="utf-8")).encode()
+    before = CHANGES[change](routing.read_text(encoding="utf-8")).encode()
     routing.write_bytes(before)
     found = patches(run, routing, output_format)
     assert found
