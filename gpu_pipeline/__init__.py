@@ -16,7 +16,6 @@ two routings against each other, of which `revisions` may read one from git.
 
 `adopt/` goes the other way: from a hand-written CI file to a routing that renders its jobs.
 
-`cli` reads the options, and a module for each kind of command (`commands` and those that end in
-`_command`) runs these steps; only they, `loading`, `revisions`, `files` and `console` touch the
-world.
+`cli` reads the options, and the module of each command in `commands/` runs these steps; only they,
+`loading`, `revisions`, `files` and `console` touch the world.
 """

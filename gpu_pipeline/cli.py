@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from gpu_pipeline.common_options import (
+from gpu_pipeline.commands.common_options import (
     add_context_arguments,
     add_format,
     add_input_arguments,
@@ -100,7 +100,7 @@ def _utf8(text: str) -> str:
 
 
 def _run(options: argparse.Namespace) -> int:
-    module = load_module(f"gpu_pipeline.{_MODULES.get(options.command, 'commands')}")
+    module = load_module(f"gpu_pipeline.commands.{_SHARED.get(options.command, options.command)}")
     run: Callable[[argparse.Namespace, Mapping[str, str]], int] = getattr(
         module, f"run_{options.command}"
     )
@@ -125,17 +125,7 @@ _COMMANDS = {
 }
 
 
-_MODULES = {
-    "render": "render_command",
-    "check": "check_command",
-    "plan": "plan_command",
-    "eval": "eval_command",
-    "cluster": "cluster_command",
-    "diff": "diff_command",
-    "gitlab": "gitlab_command",
-    "completion": "completion_command",
-    "init": "init_command",
-}
+_SHARED = {"preview": "show", "explain": "show", "schema": "show"}  # modules of several commands
 SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 
 
@@ -188,23 +178,23 @@ def _add_arguments(command: str, parser: Parser) -> None:
         add_context_arguments(parser)
         add_job(parser)
     if command == "cluster":
-        from gpu_pipeline.cluster_options import add_cluster_arguments
+        from gpu_pipeline.commands.cluster_options import add_cluster_arguments
 
         add_cluster_arguments(parser, root=ROOT)
     elif command == "diff":
-        from gpu_pipeline.diff_options import add_diff_arguments
+        from gpu_pipeline.commands.diff_options import add_diff_arguments
 
         add_diff_arguments(parser, root=ROOT)
     elif command == "gitlab":
-        from gpu_pipeline.gitlab_options import add_gitlab_arguments
+        from gpu_pipeline.commands.gitlab_options import add_gitlab_arguments
 
         add_gitlab_arguments(parser, root=ROOT)
     elif command == "init":
-        from gpu_pipeline.init_options import add_init_arguments
+        from gpu_pipeline.commands.init_options import add_init_arguments
 
         add_init_arguments(parser, root=ROOT)
     elif command == "plan":
-        from gpu_pipeline.plan_options import add_plan_arguments
+        from gpu_pipeline.commands.plan_options import add_plan_arguments
 
         add_plan_arguments(parser)
     elif command in _OWN_ARGUMENTS:

@@ -58,7 +58,7 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """The help, which begins with that line and ends with examples and exit codes."""
-        from gpu_pipeline.command_help import epilog
+        from gpu_pipeline.commands.help import epilog
 
         self.usage = self._short_usage()
         command = self.prog.partition(" ")[2]

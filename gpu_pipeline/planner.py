@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpu_pipeline.checks.runner import runners_of
 from gpu_pipeline.cluster.runner_file import runner_file_of
-from gpu_pipeline.cluster_options import split_tags
+from gpu_pipeline.commands.cluster_options import split_tags
 from gpu_pipeline.durations import parse_duration
 from gpu_pipeline.durations_file import Durations, read_durations
 from gpu_pipeline.errors import NothingToRunError

@@ -298,12 +298,12 @@ def test_help_names_every_command_and_needs_no_third_party_import(tmp_path: Path
 def test_interrupting_ends_with_130(
     monkeypatch: pytest.MonkeyPatch, run: Callable[..., Result]
 ) -> None:
-    from gpu_pipeline import commands
+    from gpu_pipeline.commands import show
 
     def interrupt(*_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(commands, "run_preview", interrupt)
+    monkeypatch.setattr(show, "run_preview", interrupt)
     assert run("preview").code == 130
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from gpu_pipeline import cli, waiting
 from gpu_pipeline.colours import painted
-from gpu_pipeline.command_help import EXAMPLES, EXIT_CODES
+from gpu_pipeline.commands.help import EXAMPLES, EXIT_CODES
 from gpu_pipeline.parser import Parser
 from gpu_pipeline.reports.layout import table
 

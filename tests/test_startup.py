@@ -61,7 +61,7 @@ def test_rendering_loads_no_reports_no_runner_and_no_other_commands_options() ->
     assert not loaded & {
         "difflib",
         "gpu_pipeline.cluster.runner_config",
-        "gpu_pipeline.diff_options",
-        "gpu_pipeline.gitlab_options",
-        "gpu_pipeline.plan_options",
+        "gpu_pipeline.commands.diff_options",
+        "gpu_pipeline.commands.gitlab_options",
+        "gpu_pipeline.commands.plan_options",
     }

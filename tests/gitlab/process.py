@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 TOPICS = "doctor history lint note schedule trigger verify watch".split()
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
-    [__name__, "gpu_pipeline.gitlab_command", "gpu_pipeline.gitlab.refusals", "gitlab.v4.objects"]
+    [__name__, "gpu_pipeline.commands.gitlab", "gpu_pipeline.gitlab.refusals", "gitlab.v4.objects"]
     + [f"gpu_pipeline.gitlab.{topic}" for topic in TOPICS]
 )
 SECONDS = 100

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu_pipeline.command_help import EXIT_CODES
+from gpu_pipeline.commands.help import EXIT_CODES
 from tests.conftest import REFERENCE
 from tests.gitlab_server import World
 

@@ -8,8 +8,8 @@ import shlex
 import pytest
 
 from gpu_pipeline import cli
-from gpu_pipeline.command_help import EXAMPLES
-from gpu_pipeline.gitlab_options import _TOPICS
+from gpu_pipeline.commands.gitlab_options import _TOPICS
+from gpu_pipeline.commands.help import EXAMPLES
 from tests.conftest import ROOT
 
 GUIDE = (ROOT / "docs/gitlab.md").read_text(encoding="utf-8")

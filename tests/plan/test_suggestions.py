@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu_pipeline import plan_command
+from gpu_pipeline.commands import plan as plan_command
 from gpu_pipeline.errors import Problem, RoutingError
 
 from ..conftest import SHIPPED

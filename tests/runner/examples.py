@@ -13,8 +13,8 @@ import shlex
 from pathlib import Path
 
 from gpu_pipeline.checks.finding import Finding
-from gpu_pipeline.cluster_command import runner_findings
-from gpu_pipeline.cluster_options import add_runner_arguments
+from gpu_pipeline.commands.cluster import runner_findings
+from gpu_pipeline.commands.cluster_options import add_runner_arguments
 from gpu_pipeline.loading import load_routing
 
 from ..conftest import ROOT, SHIPPED, TEMPLATES

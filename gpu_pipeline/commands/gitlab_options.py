@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from gpu_pipeline.common_options import (
+from gpu_pipeline.commands.common_options import (
     add_format,
     add_input_arguments,
     add_output,
@@ -14,8 +14,8 @@ from gpu_pipeline.common_options import (
     add_quiet,
     add_variables,
 )
-from gpu_pipeline.gitlab_run_options import add_history, add_verify, add_watch
-from gpu_pipeline.option_types import a_count, seconds
+from gpu_pipeline.commands.gitlab_run_options import add_history, add_verify, add_watch
+from gpu_pipeline.commands.option_types import a_count, seconds
 from gpu_pipeline.parser import Parser
 
 

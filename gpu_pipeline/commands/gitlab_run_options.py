@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gpu_pipeline.common_options import (
+from gpu_pipeline.commands.common_options import (
     add_durations,
     add_format,
     add_input_arguments,
     add_job,
     add_output,
 )
-from gpu_pipeline.option_types import a_count, seconds
+from gpu_pipeline.commands.option_types import a_count, seconds
 
 _MOST_AT_ONCE = 8  # connections that a command opens to the server, at most
 

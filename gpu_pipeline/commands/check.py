@@ -17,7 +17,7 @@ from gpu_pipeline.checks.finding import Finding, Severity
 from gpu_pipeline.checks.parent import check_parent
 from gpu_pipeline.checks.rendering import never_added, planned_findings
 from gpu_pipeline.ci_file import CiFile, parse_ci_file
-from gpu_pipeline.cluster_command import runner_findings
+from gpu_pipeline.commands.cluster import runner_findings
 from gpu_pipeline.console import tell
 from gpu_pipeline.contexts import parent_contexts
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpu_pipeline.common_options import (
+from gpu_pipeline.commands.common_options import (
     add_format,
     add_input_arguments,
     add_output,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gpu_pipeline.common_options import (
+from gpu_pipeline.commands.common_options import (
     add_durations,
     add_format,
     add_output,

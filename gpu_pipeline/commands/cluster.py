@@ -14,7 +14,7 @@ from gpu_pipeline.cluster.runner_config import Runner, RunnerFile
 from gpu_pipeline.cluster.runner_file import runner_file_of
 from gpu_pipeline.cluster.runner_settings import runner_helm, runner_toml
 from gpu_pipeline.cluster.sharing import sharing_config
-from gpu_pipeline.cluster_options import split_tags
+from gpu_pipeline.commands.cluster_options import split_tags
 from gpu_pipeline.durations import DurationError, parse_duration
 from gpu_pipeline.errors import EXIT_OK, UsageError
 from gpu_pipeline.loading import LoadedRouting, load_routing, refuse_input

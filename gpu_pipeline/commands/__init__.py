@@ -1,0 +1,1 @@
+"""Each command of the command line: its options, and what it runs."""
