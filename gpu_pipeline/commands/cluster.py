@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from gpu_pipeline.checks.finding import Finding
 from gpu_pipeline.checks.fit import check_fit
 from gpu_pipeline.checks.runner import check_runner, runners_of
-from gpu_pipeline.checks.runner_permissions import check_unread
+from gpu_pipeline.checks.runner.permissions import check_unread
 from gpu_pipeline.cluster.fit import pool_fits
 from gpu_pipeline.cluster.runner_config import Runner, RunnerFile
 from gpu_pipeline.cluster.runner_file import runner_file_of

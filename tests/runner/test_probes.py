@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_pipeline.checks.permission_probes import near, spelt_out
+from gpu_pipeline.checks.runner.permission_probes import near, spelt_out
 
 
 @pytest.mark.parametrize(

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpu_pipeline.checks.catalogue import finding
-from gpu_pipeline.checks.contract import Contract
 from gpu_pipeline.checks.finding import Finding, Place
-from gpu_pipeline.checks.runner_capacity import (
+from gpu_pipeline.checks.runner.capacity import (
     check_at_once,
     check_concurrent,
     check_maximum_timeout,
     check_waiting,
 )
-from gpu_pipeline.checks.runner_gpu import check_gpu
-from gpu_pipeline.checks.runner_permissions import check_permissions
-from gpu_pipeline.checks.runner_places import check_places
-from gpu_pipeline.checks.runner_selector import check_manager, check_selectors
-from gpu_pipeline.checks.runner_sizes import check_sizes
+from gpu_pipeline.checks.runner.contract import Contract
+from gpu_pipeline.checks.runner.gpu import check_gpu
+from gpu_pipeline.checks.runner.permissions import check_permissions
+from gpu_pipeline.checks.runner.places import check_places
+from gpu_pipeline.checks.runner.selector import check_manager, check_selectors
+from gpu_pipeline.checks.runner.sizes import check_sizes
 from gpu_pipeline.checks.wording import named
 from gpu_pipeline.cluster.emitted import Locate, emissions
 from gpu_pipeline.cluster.runner_config import (

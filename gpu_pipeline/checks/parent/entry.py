@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.child.keys_flow import check_rules
 from gpu_pipeline.checks.finding import Finding, Place
-from gpu_pipeline.checks.forwarding import check_forwarding, check_self_references
-from gpu_pipeline.checks.parent_jobs import Trigger, check_trigger_jobs, find_triggers
+from gpu_pipeline.checks.parent.forwarding import check_forwarding, check_self_references
+from gpu_pipeline.checks.parent.jobs import Trigger, check_trigger_jobs, find_triggers
 from gpu_pipeline.child import Child
 from gpu_pipeline.ci_file import CiFile
 from gpu_pipeline.ci_jobs import CiJob, Fault, resolve_ci_jobs, resolved_at

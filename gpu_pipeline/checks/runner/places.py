@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_pipeline.checks.contract import Contract
 from gpu_pipeline.checks.finding import Finding
-from gpu_pipeline.checks.runner_selector import contradiction
+from gpu_pipeline.checks.runner.contract import Contract
+from gpu_pipeline.checks.runner.selector import contradiction
 from gpu_pipeline.cluster.labels import own_label, pair
 from gpu_pipeline.cluster.pod_spec import PatchError, Placement, placements
 from gpu_pipeline.cluster.runner_keys import is_for_the_runner

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from gpu_pipeline.checks.catalogue import finding
-from gpu_pipeline.checks.contract import Contract
 from gpu_pipeline.checks.finding import Finding, Place
-from gpu_pipeline.checks.permission_probes import near, other_names, spelt_out
+from gpu_pipeline.checks.runner.contract import Contract
+from gpu_pipeline.checks.runner.permission_probes import near, other_names, spelt_out
 from gpu_pipeline.checks.wording import named, with_gpu
 from gpu_pipeline.cluster.emitted import Emission, Locate, emissions
 from gpu_pipeline.cluster.labels import own_label, pair

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_pipeline.checks.contract import Contract
 from gpu_pipeline.checks.finding import Finding
+from gpu_pipeline.checks.runner.contract import Contract
 from gpu_pipeline.checks.wording import with_gpu
 from gpu_pipeline.cluster.labels import own_label, pair
 from gpu_pipeline.cluster.runner_config import Setting

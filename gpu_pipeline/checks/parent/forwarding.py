@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from gpu_pipeline.checks.catalogue import finding
 from gpu_pipeline.checks.child.variables import variable_text
 from gpu_pipeline.checks.finding import Finding, Place
-from gpu_pipeline.checks.parent_jobs import Trigger
+from gpu_pipeline.checks.parent.jobs import Trigger
 from gpu_pipeline.child import Child
 from gpu_pipeline.ci_file import CiFile, Tree
 from gpu_pipeline.ci_jobs import resolved_at, rules_in

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from gpu_pipeline.checks.contract import Contract
 from gpu_pipeline.checks.finding import Finding
+from gpu_pipeline.checks.runner.contract import Contract
 from gpu_pipeline.cluster.emitted import Emission
 from gpu_pipeline.cluster.runner_keys import RESOURCE_KEYS
 from gpu_pipeline.jobs import Job

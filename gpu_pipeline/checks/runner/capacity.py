@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpu_pipeline.checks.contract import Contract
 from gpu_pipeline.checks.finding import Finding
+from gpu_pipeline.checks.runner.contract import Contract
 from gpu_pipeline.cluster.pool_start import Start, start_of
 from gpu_pipeline.cluster.runner_keys import (
     DEFAULT_CONCURRENT,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_pipeline.checks.contract import Contract
 from gpu_pipeline.checks.finding import Finding
+from gpu_pipeline.checks.runner.contract import Contract
 from gpu_pipeline.cluster.fit import jobs_per_gpu, pool_fits
 from gpu_pipeline.cluster.pod_spec import GpuRequest, PatchError, gpu_requests
 from gpu_pipeline.cluster.pool_start import scales
