@@ -6,7 +6,6 @@ import argparse
 import io
 import os
 import sys
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -88,6 +87,8 @@ def _guarded(arguments: list[str]) -> int:
         return EXIT_OK  # whoever read our output has seen enough
     except Exception as error:  # the last resort: a mistake of ours, told in a line
         if os.environ.get(_DEBUG):
+            import traceback
+
             say(traceback.format_exc())  # what raised it may quote a token, which `say` masks
             return EXIT_INTERNAL
         say(f"internal error: {type(error).__name__}: {error} (set {_DEBUG}=1 for the traceback)")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean
 
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.problems import Origin
@@ -47,10 +46,10 @@ def training_times(jobs: Sequence[Job]) -> dict[str, TrainingTime]:
 
 
 def _assumption(pool: str, here: list[float] | None, everywhere: list[float]) -> _PerEpoch:
-    if here:
-        return _PerEpoch(seconds=fmean(here), reason=f"the mean of what is known on {pool}")
-    if everywhere:
-        return _PerEpoch(seconds=fmean(everywhere), reason="the mean of what is known elsewhere")
+    known, where = (here, f"on {pool}") if here else (everywhere, "elsewhere")
+    if known:
+        mean = sum(known) / len(known)
+        return _PerEpoch(seconds=mean, reason=f"the mean of what is known {where}")
     return _PerEpoch(seconds=SECONDS_PER_EPOCH, reason="nothing is known")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -160,6 +159,8 @@ def _current_branch(folder: Path) -> str | None:
 
 def _git_branch(folder: Path) -> str | None:
     """The branch checked out in `folder`; None without git, a repository or a branch."""
+    import subprocess
+
     command = ["git", "-C", str(folder), "symbolic-ref", "--quiet", "--short", "HEAD"]
     try:
         found = subprocess.run(command, capture_output=True, timeout=10, check=False)

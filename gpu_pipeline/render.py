@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
@@ -236,6 +235,8 @@ def _texts(value: Plain) -> Iterable[str]:
 
 def _locate(error: BaseException, templates: Path) -> str:
     """The template and line in which an error arose, as `templates/tasks/hyperopt.yml.j2:3`."""
+    import traceback
+
     places = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, jinja2.TemplateSyntaxError):
         places.append((error.filename or error.name or ROOT, error.lineno))
