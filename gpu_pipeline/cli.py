@@ -82,6 +82,8 @@ def _guarded(arguments: list[str]) -> int:
         return _run(_parse(arguments))
     except GeneratorError as error:
         say(f"{error.prefix}{error}")
+        for note in getattr(error, "__notes__", ()):
+            say(note)
         return error.exit_code
     except BrokenPipeError:
         return EXIT_OK  # whoever read our output has seen enough

@@ -28,11 +28,11 @@ def read_bytes(path: Path, option: str) -> bytes:
             content = stream.read(_LARGEST + 1)
     except OSError as error:
         raise UsageError(
-            f"{display(path)}: cannot be read ({error.strerror}); {option} names another file"
+            f"{display(path)}: cannot be read ({error.strerror}); name another file with {option}"
         ) from None
     if len(content) > _LARGEST:
         raise UsageError(
-            f"{display(path)}: is larger than {_LARGEST >> 20} MiB; {option} names another file"
+            f"{display(path)}: is larger than {_LARGEST >> 20} MiB; name another file with {option}"
         )
     return content
 
@@ -42,7 +42,9 @@ def read_text(path: Path, option: str) -> str:
     try:
         return read_bytes(path, option).decode("utf-8")
     except UnicodeDecodeError:
-        raise UsageError(f"{display(path)}: is not UTF-8; {option} names another file") from None
+        raise UsageError(
+            f"{display(path)}: is not UTF-8; name another file with {option}"
+        ) from None
 
 
 def files_below(folder: Path) -> Iterator[Path]:
@@ -79,7 +81,7 @@ def write_atomically(path: Path, text: str, option: str = "-o") -> None:
     temporary = None
     try:
         if target.exists() and not target.is_file():
-            instead = "`-o -` writes to stdout" if option == "-o" else f"{option} names another"
+            instead = "`-o -` writes to stdout" if option == "-o" else f"name another with {option}"
             raise OutputError(f"{display(path)}: is not a regular file; {instead}")
         descriptor, temporary = tempfile.mkstemp(prefix=".gpu-pipeline-", dir=target.parent)
         with os.fdopen(descriptor, "wb") as stream:

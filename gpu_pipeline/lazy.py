@@ -8,7 +8,7 @@ from types import ModuleType
 
 from gpu_pipeline.errors import UsageError
 
-_REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements.txt"
+_ROOT = Path(__file__).resolve().parent.parent
 
 
 def load_module(name: str) -> ModuleType:
@@ -16,7 +16,12 @@ def load_module(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
+        python = _ROOT / ".venv" / "bin" / "python"
+        how = (
+            f"run {python} {_ROOT / 'generate_pipeline.py'}, which has it"
+            if python.exists()
+            else f"`make render` sets up .venv, or pip install -r {_ROOT}/requirements.txt"
+        )
         raise UsageError(
-            f"the Python package {error.name} is not installed here: `pip install -r "
-            f"{_REQUIREMENTS}`, or `make render`, which sets up .venv"
+            f"the Python package {error.name} is not installed for this Python: {how}"
         ) from None

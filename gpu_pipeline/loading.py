@@ -68,7 +68,7 @@ def load_routing(path: Path, templates: Path, *, option: str = "--routing") -> L
     """Read and resolve the routing that `option` names. Raises UsageError or RoutingError."""
     folder = resolved(templates)
     if not (folder / ROOT).is_file():
-        raise UsageError(f"{display(templates)}: holds no {ROOT}; --templates names another folder")
+        raise UsageError(f"{display(templates)}: holds no {ROOT}; name others with --templates")
     return parse_routing(read_bytes(path, option), display(path), folder)
 
 

@@ -81,7 +81,7 @@ class Planner:
             context = loaded.context
             raise NothingToRunError(
                 f"a parent pipeline from {context.source}{context.place} has no job to plan; "
-                "--source names another kind, and `preview --all` shows all kinds"
+                "name another kind with --source; `preview --all` shows all kinds"
             )
         included = {job.name for job in jobs}
         queue = queue_up(loaded.jobs, loaded.pipeline.queue)  # as the child has them, all dealt

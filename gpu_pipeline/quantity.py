@@ -70,12 +70,16 @@ def _hint(text: str) -> str:
     meant = _MISSPELT.get(unit.lower())
     if unit == "K":
         return f'; did you mean "{number}k" or "{number}Ki"?'
+    if unit.upper() in _DECIMAL_BYTES:
+        return f'; did you mean "{number}{meant}", or "{number}{meant}i", which is more?'
     return f'; did you mean "{number}{meant}"?' if meant else f'; "{unit}" is not a unit'
 
 
+_DECIMAL_BYTES = {f"{letter}B" for letter in "MGTPE"}
 _MISSPELT = {
     **{f"{letter.lower()}ib": f"{letter}i" for letter in "KMGTPE"},
     **{f"{letter.lower()}i": f"{letter}i" for letter in "KMGTPE"},
-    **{f"{letter.lower()}b": f"{letter}i" for letter in "KMGTPE"},
+    **{f"{letter.lower()}b": letter for letter in "MGTPE"},
+    "kb": "k",
     **{letter.lower(): letter for letter in "GTPE"},
 }

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from gpu_pipeline.errors import Problem, RoutingError
 from gpu_pipeline.names import did_you_mean
-from gpu_pipeline.problems import Problems
+from gpu_pipeline.problems import Problems, dotted
 from gpu_pipeline.routing_model import Routing, Table
 from gpu_pipeline.routing_values import Amount
 from gpu_pipeline.toml_lines import Path, key_lines
@@ -74,7 +74,8 @@ def _syntax_problem(error: str, text: str, file: str) -> Problem:
     if "overwrite a value" in what:
         what = "this key already has a value above"
     elif "declare" in what and "twice" in what:
-        what = "this table already stands above"
+        names = re.findall(r"'([^']+)'", what)
+        what = f"the table [{dotted(tuple(names))}] already stands above; its keys belong there"
     elif what.startswith("Invalid value"):
         what = "the value is not TOML; text needs quotes, true and false are lower case"
     elif what == "Illegal character '\\n'":

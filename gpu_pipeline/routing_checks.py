@@ -121,7 +121,8 @@ def _check_references(
         if task not in tasks and NAME.fullmatch(task):
             problems.add(
                 ("tasks", task),
-                f"has no template tasks/{task}.yml.j2{did_you_mean(task, tasks)}",
+                f"has no template tasks/{task}.yml.j2{did_you_mean(task, tasks)}; rename one of "
+                "those in templates/tasks, or write one as docs/templates.md shows",
             )
     for path, settings in all_settings(routing):
         if len(path) == 4 and path[3] not in known_tasks:

@@ -324,3 +324,14 @@ def test_the_temporary_file_stands_in_the_same_folder(
     Path("below").mkdir()
     assert run("-o", "below/child.yml", "--quiet").code == 0
     assert folders == [Path("below").resolve()]
+
+
+def test_a_child_that_is_not_written_anew_is_said_to_be_old(
+    run: Callable[..., Result], edit: Callable[..., Path]
+) -> None:
+    assert run().code == 0
+    result = run("--routing", edit(("epochs = 15", "epochs = 0")))
+    assert result.code == 2
+    assert result.err.endswith(
+        "child-pipeline.yml was not written: the one there is an older one\n"
+    )

@@ -53,7 +53,7 @@ CASES = [
     ("cluster runner", "", 0, "node_selector_overwrite_allowed"),
     ("cluster runner", "--tags nobody", 2, "nobody"),
     ("cluster sharing", "", 0, "kind: ConfigMap"),
-    ("cluster sharing", "--routing absent.toml", 2, "--routing names another file"),
+    ("cluster sharing", "--routing absent.toml", 2, "name another file with --routing"),
     ("cluster fit", "", 0, "bound by"),
     ("cluster fit", "--runner absent.toml", 2, "absent.toml: cannot be read"),
     ("diff", BEFORE, 0, "Jobs moved or changed"),

@@ -27,7 +27,7 @@ def test_value_is_that_of_kubernetes(case: dict) -> None:
     ("text", "hint"),
     [
         ("1.2.3Gi", "write for example"),
-        ("16GB", 'did you mean "16Gi"?'),
+        ("16GB", 'did you mean "16G", or "16Gi", which is more?'),
         ("16GiB", 'did you mean "16Gi"?'),
         ("100K", 'did you mean "100k" or "100Ki"?'),
         ("512mi", 'did you mean "512Mi"?'),

@@ -118,7 +118,7 @@ def test_a_template_that_is_not_utf8_is_an_error(
 def test_a_folder_without_templates_is_named(tmp_path: Path, run: Callable[..., Result]) -> None:
     result = run("--templates", tmp_path / "none")
     assert result.code == 2
-    assert "holds no child-pipeline.yml.j2; --templates" in result.err
+    assert "holds no child-pipeline.yml.j2; name others with --templates" in result.err
 
 
 def test_a_teams_own_command_is_one_line(templates: Path, run: Callable[..., Result]) -> None:

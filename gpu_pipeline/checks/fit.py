@@ -141,9 +141,9 @@ def _check_measured(name: str, pool: Pool, size: NodeSize, place: Place) -> Iter
         "FIT104", place,
         f"the allocatable {' and '.join(_CALLED[each] for each in missing)} of "
         f"{with_gpu(name, pool)} was not measured: {instead}",
-        fix="put into allocatable what this prints: kubectl get nodes "
-        + (f"-l {label} " if label else "")
-        + "-o jsonpath='{.items[*].status.allocatable}'",
+        fix="put into allocatable what this prints: kubectl get nodes -l "
+        f"{label or 'LABEL, with the label of the nodes,'} "
+        "-o jsonpath='{.items[*].status.allocatable}'",
     )  # fmt: skip
 
 

@@ -159,5 +159,5 @@ def _parsed(path: Path, option: str) -> CiFile:
         return parse_ci_file(read_text(path, option), display(path))
     except YamlError as error:
         raise UsageError(
-            f"{display(path)}:{error.line}: {error}; {option} names another file"
+            f"{display(path)}:{error.line}: {error}; name another file with {option}"
         ) from None

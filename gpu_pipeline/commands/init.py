@@ -55,7 +55,7 @@ def _templates(folder: Path) -> dict[str, str]:
     """The templates at hand by their path below the folder. Raises UsageError."""
     root = resolved(folder)
     if not (root / ROOT).is_file():
-        raise UsageError(f"{display(folder)}: holds no {ROOT}; --templates names another folder")
+        raise UsageError(f"{display(folder)}: holds no {ROOT}; name others with --templates")
     found = {}
     for path in files_below(root):
         if path.name.endswith(SUFFIX):
@@ -120,7 +120,7 @@ def _write(output: Path, adopted: Adopted, options: argparse.Namespace) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(
-                f"{display(path.parent)}: {error.strerror}; -o names another folder"
+                f"{display(path.parent)}: {error.strerror}; name another folder with -o"
             ) from None
         write_atomically(path, contents[path])
     if not options.quiet:

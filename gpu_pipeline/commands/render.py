@@ -11,7 +11,7 @@ from gpu_pipeline.checks.rendering import check_before_writing, check_captured
 from gpu_pipeline.child import Child, nothing_to_run
 from gpu_pipeline.console import say, show, tell, write_result
 from gpu_pipeline.context import Context
-from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, NothingToRunError, UsageError
+from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, GeneratorError, NothingToRunError, UsageError
 from gpu_pipeline.files import display, read_bytes, resolved, write_atomically
 from gpu_pipeline.loading import Loaded, load, refuse_input
 from gpu_pipeline.outcomes import Outcome, outcome_of
@@ -24,6 +24,30 @@ def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> i
     output = None if options.output == "-" or options.dry_run else Path(options.output)
     if output:
         refuse_input(output, options)
+    try:
+        text, loaded, child = _rendered(options, environment, output)
+    except GeneratorError as error:
+        if output and not options.check and output.is_file():
+            error.add_note(f"{display(output)} was not written: the one there is an older one")
+        raise
+    if options.check:
+        return _compare(output, text, loaded.context)
+    if output is None:
+        write_result(text)
+        return EXIT_OK
+    write_atomically(output, text)
+    jobs = count(len(child.jobs), "job") if child.jobs else "one job that says why there is none,"
+    tell(
+        f"wrote {display(output)}: {jobs} for a parent pipeline from {loaded.context.source}"
+        f"{loaded.context.place}",
+    )
+    return EXIT_OK
+
+
+def _rendered(
+    options: argparse.Namespace, environment: Mapping[str, str], output: Path | None
+) -> tuple[str, Loaded, Child]:
+    """The text of the child and what it was rendered from. Raises GeneratorError."""
     loaded = load(options, environment)
     planned = loaded.child()
     outcome = outcome_of(planned, loaded.context)
@@ -41,17 +65,7 @@ def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> i
         locate=loaded.routed.lines.origin,
     ):
         tell(str(found))
-    if options.check:
-        return _compare(output, text, loaded.context)
-    if output is None:
-        write_result(text)
-        return EXIT_OK
-    write_atomically(output, text)
-    tell(
-        f"wrote {display(output)}: {count(len(child.jobs), 'job')} "
-        f"for a parent pipeline from {loaded.context.source}{loaded.context.place}",
-    )
-    return EXIT_OK
+    return text, loaded, child
 
 
 def _child_to_render(
@@ -61,8 +75,8 @@ def _child_to_render(
     if not outcome.is_empty:
         for name in _unset_in_images(child):
             tell(
-                f"warning: the image uses ${{{name}}}, which is not set here; unless the project "
-                "sets it, jobs cannot pull their image",
+                f"warning: the image uses ${{{name}}}, which is not set here; in CI the parent "
+                "pipeline or the project must set it, or jobs cannot pull their image",
             )
         return child
     from gpu_pipeline.reports import rules as rule_reports

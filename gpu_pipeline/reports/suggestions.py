@@ -44,7 +44,7 @@ def suggestions(proposals: Proposals, output_format: str) -> str:
     better = [each for each in proposals.found if not each.suggestion.goal.is_trade]
     if not better:
         blocks.append(
-            f"Nothing better: of {count(proposals.looked_at, 'plan')} that were looked at, none is "
+            f"Nothing better: of {count(proposals.looked_at, 'plan')} looked at, none is "
             "cheaper and not slower,\nor faster and not dearer."
         )
     blocks += [_proposal(now, each, output_format) for each in proposals.found]

@@ -108,10 +108,10 @@ def test_the_report_of_a_merge_request_is_written_beside_the_text(
     ("arguments", "message"),
     [
         (["none.yml"], "none.yml: cannot be read"),
-        (["--parent", "none.yml"], "--parent names another file"),
+        (["--parent", "none.yml"], "name another file with --parent"),
         (["--runner", "none.toml"], "none.toml"),
         (["--parent", "broken.yml"], "broken.yml:1:"),
-        (["--parent", "latin.yml"], "latin.yml: is not UTF-8; --parent names another file"),
+        (["--parent", "latin.yml"], "latin.yml: is not UTF-8; name another file with --parent"),
     ],
 )
 def test_an_unreadable_file_is_named(
@@ -309,7 +309,7 @@ def test_each_output_has_a_file_of_its_own(run: Callable[..., Result], tmp_path:
     result = run("check", "--codequality", SHIPPED)
     assert f"--codequality {SHIPPED}: this is an input" in result.err
     result = run("check", "--codequality", tmp_path)
-    assert "is not a regular file; --codequality names another" in result.err
+    assert "is not a regular file; name another with --codequality" in result.err
 
 
 def test_marks_of_documents_are_no_reason_to_wait(run: Callable[..., Result]) -> None:

@@ -245,7 +245,7 @@ def test_without_the_schema_a_note_says_how_to_get_it(monkeypatch: pytest.Monkey
     (finding,) = check_child(f"fit:\n{JOB}", "child.yml")
     ci_schema._validator.cache_clear()
     assert finding.code == "PIP181"
-    assert "pip install jsonschema-rs" in finding.fix
+    assert "requirements-dev.txt" in finding.fix
 
 
 @pytest.mark.parametrize("levels", [150, 250, 600, 5000])

@@ -296,7 +296,7 @@ def test_a_pipeline_that_does_not_exist(gitlab: GitLab) -> None:
     ("content", "text"),
     [
         (b"a: [", "while parsing"),
-        (b"\xff", "is not UTF-8; --child names another file"),
+        (b"\xff", "is not UTF-8; name another file with --child"),
         (b"stages: [train]\n", "plans no job"),
     ],
 )

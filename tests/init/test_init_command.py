@@ -122,7 +122,7 @@ def test_what_a_file_does_not_say_can_be_assumed(run: Callable[..., Result]) -> 
         (["--assume", "limits.memory=40"], "--assume limits.memory=40: "),
         (["--assume", "timeout=90"], "--assume timeout=90: "),
         (["--templates", "nowhere"], "nowhere: holds no child-pipeline.yml.j2"),
-        (["-o", "ci.yml"], "ci.yml/templates: Not a directory; -o names another folder"),
+        (["-o", "ci.yml"], "ci.yml/templates: Not a directory; name another folder with -o"),
         (["--from", "missing.yml"], "missing.yml: cannot be read"),
     ],
 )

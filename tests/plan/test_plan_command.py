@@ -167,7 +167,7 @@ def test_html_is_one_page_in_a_file(run: Run, tmp_path: Path) -> None:
     [
         (("--measured",), "--measured needs --durations"),
         (("--format", "html", "--suggest"), "--format html shows a plan"),
-        (("--against", "absent.toml"), "--against names another file"),
+        (("--against", "absent.toml"), "name another file with --against"),
         (("--sweep", f"concurrency={'9' * 5000}"), "is not a number"),
         (("--sweep", "ci-training=3"), "is a table; name one of its numbers"),
         (("--durations", "absent.json"), "absent.json: cannot be read"),

@@ -94,5 +94,5 @@ def _absent(module: str) -> Problem:
         line=1,
         key="",
         message=f"GitLab's JSON schema was not asked, because {package} is not installed",
-        fix="pip install jsonschema-rs check-jsonschema",
+        fix="pip install -r requirements-dev.txt, with the Python that runs this",
     )
