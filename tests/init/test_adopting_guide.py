@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,10 +27,15 @@ def test_the_guide_adopts_its_own_example(run: Callable[..., Result]) -> None:
     routing = Path("vision/routing.toml").read_text(encoding="utf-8")
     for table in re.split(r"\n(?=\[)", blocks(GUIDE, "toml")[0]):
         assert table in routing
-    shown = run(
-        "preview", "--all", "--routing", "vision/routing.toml", "--templates", "vision/templates"
-    )
-    assert shown.code == 0, shown.err
+    context = textwrap.dedent(re.search(r"   ```toml\n(.*?)```", GUIDE, re.DOTALL)[1])
+    Path("vision/routing.toml").write_text(f"{routing}\n{context}", encoding="utf-8")
+    build = re.search(r"^build:\n(?:  .*\n)+", source, re.MULTILINE)[0]
+    Path("parent.yml").write_text(f"{blocks(GUIDE, 'yaml')[1]}\n{build}", encoding="utf-8")
+    where = ("--routing", "vision/routing.toml", "--templates", "vision/templates")
+    shown = run("preview", "--all", *where)
+    assert re.search(r"train-yolo .* runs$", shown.out, re.MULTILINE), shown.out
+    checked = run("check", "--parent", "parent.yml", "--fail-on", "warning", *where)
+    assert checked.code == 0, checked.out
 
 
 def test_the_guide_names_every_heading_of_the_report() -> None:
