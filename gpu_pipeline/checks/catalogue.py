@@ -118,6 +118,7 @@ CATALOGUE: dict[str, Entry] = {
     "PAR114": _error("a trigger job holds the resource group that its child's jobs wait for"),
     "PAR115": _note("included files are not looked at"),
     "PAR116": _warning("what a schedule should start waits for a click in the parent"),
+    "PAR117": _error("a job of the parent needs one that the file does not have"),
     # RUN: the runner's configuration against what jobs emit
     "RUN101": _error("the runner ignores node selectors, so jobs land on other nodes"),
     "RUN102": _error("the runner ignores tolerations, so no tainted node takes the jobs"),

@@ -15,6 +15,7 @@ from gpu_pipeline.checks.child.keys_flow import check_rules
 from gpu_pipeline.checks.finding import Finding, Place
 from gpu_pipeline.checks.parent.forwarding import check_forwarding, check_self_references
 from gpu_pipeline.checks.parent.jobs import Trigger, check_trigger_jobs, find_triggers
+from gpu_pipeline.checks.parent.needs import check_needed_jobs
 from gpu_pipeline.child import Child
 from gpu_pipeline.ci_file import CiFile
 from gpu_pipeline.ci_jobs import CiJob, Fault, resolve_ci_jobs, resolved_at
@@ -67,6 +68,7 @@ def check_parent(
     found += check_forwarding(file, triggers, child)
     found += check_self_references(file, triggers)
     found += _deadlocks(file, triggers, child)
+    found += check_needed_jobs(file, jobs)
     if not is_refused:
         try:
             seen = [_look(file, jobs, triggers, context, outcome) for context in contexts]
