@@ -16,6 +16,7 @@ from gpu_pipeline.adopt.notes import Kind, Notes
 from gpu_pipeline.adopt.occasions import note_suspicions
 from gpu_pipeline.adopt.places import SELECTOR, Worker, as_name, find_places
 from gpu_pipeline.adopt.proof import Pairs, compared, paired, render_adopted
+from gpu_pipeline.adopt.remaining import note_remaining
 from gpu_pipeline.adopt.routing_text import routing_text
 from gpu_pipeline.adopt.settings import Given, Key, settings_of
 from gpu_pipeline.adopt.starting import runs_in_child
@@ -65,6 +66,7 @@ def adopt(
     capture = to_capture(workers, file, notes)
     givens = settings_of(places, file, captured=capture, assume=assume, notes=notes)
     note_frozen(workers, file, notes)
+    note_remaining(file, workers, notes)
     note_suspicions(givens, capture, file.name, notes)
     shapes, bases, sources = _bases(givens)
     draft = draft_routing(

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from gpu_pipeline.adopt.training import expanded
 from gpu_pipeline.checks.child.ruby import ruby_plain
 from gpu_pipeline.checks.child.shapes import is_mapping, items_of, text_in, texts_in
+from gpu_pipeline.checks.child.structure import stages_of
 from gpu_pipeline.checks.child.variables import variable_text
 from gpu_pipeline.ci_file import CiFile, KeyPlace, Reference, Tree
 from gpu_pipeline.ci_jobs import CiJob, Fault, raw_jobs, resolve_ci_jobs, resolved_at
@@ -77,6 +78,7 @@ class HandFile(Record):
     name: str
     jobs: tuple[HandJob, ...]
     shared: Mapping[str, Variable]
+    stages: tuple[str, ...]
     offered: tuple[str, ...]
     faults: tuple[Fault, ...]
     duplicates: tuple[KeyPlace, ...]
@@ -100,6 +102,7 @@ def read_hand_file(file: CiFile) -> HandFile:
         name=file.name,
         jobs=tuple(each for job in visible for each in _spread(job)),
         shared=shared,
+        stages=stages_of(file) or (),
         offered=tuple(
             name for name, tree in (block.items() if block else ()) if tree.get("description")
         ),
