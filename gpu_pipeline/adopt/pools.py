@@ -47,6 +47,11 @@ def pool_tables(
             **_way_there(name, members, notes),
             **_queue(name, members, notes),
         }
+    notes.assumed(
+        1, "pools",
+        "max_nodes is 1 for each: how many nodes the autoscaler may add is not in the file; nor is "
+        "price_per_hour, without which nobody knows what a run costs",
+    )  # fmt: skip
     return tables, unnamed
 
 
@@ -60,7 +65,8 @@ def _way_there(name: str, members: Sequence[Given], notes: Notes) -> dict[Key, o
         table["runner_default",] = True
         notes.assumed(
             first.hand.line, f"pools.{name}",
-            "these jobs select no node, so the runner's own selector leads to the pool",
+            "these jobs select no node, so the runner's own selector leads to the pool; its label, "
+            'label = "LABEL=VALUE", is not in the file, and `cluster runner` needs it',
         )  # fmt: skip
     taints: dict[str, Given] = {}
     for given in members:
