@@ -127,6 +127,17 @@ def note_added(loaded: Loaded) -> None:
         tell(f"note: added because a selected job needs them: {', '.join(loaded.added)}")
 
 
+def tell_of_refusals(loaded: Loaded) -> None:
+    """Say of a routing that can be shown why it will not be rendered, unless --quiet."""
+    from gpu_pipeline.checks.fit import refused_sizes
+
+    acceptances = loaded.routing.accept or ()
+    for found in refused_sizes(
+        loaded.jobs, locate=loaded.routed.lines.origin, acceptances=acceptances
+    ):
+        tell(f"render refuses this: {found}")
+
+
 def refuse_input(
     output: Path, options: argparse.Namespace, *others: Path, option: str = "-o"
 ) -> None:

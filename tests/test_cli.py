@@ -326,6 +326,19 @@ def test_the_temporary_file_stands_in_the_same_folder(
     assert folders == [Path("below").resolve()]
 
 
+@pytest.mark.parametrize("command", [("preview",), ("preview", "--all"), ("plan",)])
+def test_what_render_refuses_is_said_where_it_is_shown(
+    command: tuple[str, ...], run: Callable[..., Result], edit: Callable[..., Path]
+) -> None:
+    too_many = edit(("concurrency = 2 ", "concurrency = 3 "))
+    result = run(*command, "--routing", too_many)
+    assert result.out
+    assert "render refuses this: " in result.err
+    assert " FIT102: " in result.err
+    assert run(*command, "--routing", too_many, "--quiet").err == ""
+    assert "refuses" not in run(*command).err
+
+
 def test_a_child_that_is_not_written_anew_is_said_to_be_old(
     run: Callable[..., Result], edit: Callable[..., Path]
 ) -> None:

@@ -277,12 +277,13 @@ def test_a_deleted_working_folder_is_no_traceback(tmp_path: Path) -> None:
 def test_an_internal_error_is_one_line(
     monkeypatch: pytest.MonkeyPatch, run: Callable[..., Result]
 ) -> None:
-    from gpu_pipeline import commands, console
+    from gpu_pipeline import console
+    from gpu_pipeline.commands import show
 
     def fail(*_: object) -> int:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(commands, "run_preview", fail)
+    monkeypatch.setattr(show, "run_preview", fail)
     result = run("preview")
     assert result.code == 70
     assert result.err.startswith(

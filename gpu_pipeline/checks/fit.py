@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
+from gpu_pipeline.checks.acceptance import is_accepted
 from gpu_pipeline.checks.catalogue import finding
-from gpu_pipeline.checks.finding import Finding, Place
+from gpu_pipeline.checks.finding import Finding, Place, Severity
 from gpu_pipeline.checks.gpu_sharing import check_gpu_sharing
 from gpu_pipeline.checks.wording import named, with_gpu
 from gpu_pipeline.cluster.emitted import Locate
@@ -22,7 +23,7 @@ from gpu_pipeline.cluster.fit import (
 from gpu_pipeline.cluster.labels import own_label
 from gpu_pipeline.jobs import Job, Sourced
 from gpu_pipeline.quantity import parse_quantity
-from gpu_pipeline.routing_model import Pool
+from gpu_pipeline.routing_model import Acceptance, Pool
 from gpu_pipeline.words import count
 
 _LEAST_MEMORY = 64 * 2**20
@@ -47,6 +48,15 @@ def check_fit(
         found += _check_measured(name, pool, size, _place(locate, name))
         found += check_gpu_sharing(name, mine, locate=locate)
     return sorted(found, key=lambda each: each.sort_key)
+
+
+def refused_sizes(
+    jobs: Sequence[Job], *, locate: Locate, acceptances: Sequence[Acceptance]
+) -> list[Finding]:
+    """The findings about sizes for which rendering stops."""
+    found = check_fit(jobs, locate=locate)
+    errors = [each for each in found if each.severity is Severity.ERROR]
+    return [each for each in errors if not is_accepted(each, acceptances)]
 
 
 def _place(locate: Locate, pool: str, *keys: str) -> Place:

@@ -10,7 +10,7 @@ from gpu_pipeline.checks.finding import Severity
 from gpu_pipeline.checks.fit import check_fit
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, RoutingError, UsageError
 from gpu_pipeline.files import display, resolved
-from gpu_pipeline.loading import LoadedRouting, parse_routing, refuse_input
+from gpu_pipeline.loading import LoadedRouting, parse_routing, refuse_input, tell_of_refusals
 from gpu_pipeline.plan.measured import compare_jobs, compare_runs
 from gpu_pipeline.plan.patch import routing_edits, unified_diff
 from gpu_pipeline.plan.simulate import simulate
@@ -43,6 +43,7 @@ def run_plan(options: argparse.Namespace, environment: Mapping[str, str]) -> int
     planner = Planner(options, environment)
     plan = planner.plan(planner.loaded)
     deliver(_report(planner, plan, options), options)
+    tell_of_refusals(planner.loaded)
     return EXIT_OK if plan.is_sound else EXIT_DIFFERS
 
 

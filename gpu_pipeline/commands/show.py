@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from gpu_pipeline.contexts import parent_contexts
 from gpu_pipeline.errors import EXIT_OK, UsageError
 from gpu_pipeline.jobs import Job
-from gpu_pipeline.loading import load, load_routing, refuse_input
+from gpu_pipeline.loading import load, load_routing, refuse_input, tell_of_refusals
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.outcomes import outcome_of
 from gpu_pipeline.problems import Origin
@@ -36,6 +36,7 @@ def run_preview(options: argparse.Namespace, environment: Mapping[str, str]) -> 
         queue = queue_up(loaded.jobs, loaded.pipeline.queue)
         text = job_reports.preview(queue, outcomes[0], loaded.pipeline, options.format)
     deliver(text, options)
+    tell_of_refusals(loaded)
     return EXIT_OK
 
 
