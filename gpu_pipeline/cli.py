@@ -21,7 +21,7 @@ from gpu_pipeline.commands.common_options import (
     add_runner_arguments,
     add_variables,
 )
-from gpu_pipeline.console import hush, say, show
+from gpu_pipeline.console import hush, say, show, tell
 from gpu_pipeline.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
@@ -83,7 +83,7 @@ def _guarded(arguments: list[str]) -> int:
     except GeneratorError as error:
         say(f"{error.prefix}{error}")
         for note in getattr(error, "__notes__", ()):
-            say(note)
+            tell(note)
         return error.exit_code
     except BrokenPipeError:
         return EXIT_OK  # whoever read our output has seen enough
