@@ -150,7 +150,7 @@ class _Builder:
             raise YamlError(f"the file has too many values{tail}", line)
         if len(self._open) > _MAX_LEVELS:
             raise YamlError("the values are nested too deeply", line)
-        if isinstance(node, yaml.ScalarNode):
+        if isinstance(node, yaml.ScalarNode) and node.tag != "!reference":
             return self._scalar(node, line)
         self._open.add(id(node))
         try:

@@ -24,6 +24,7 @@ DEFAULTABLE = set(
     """.split()
 )
 MAX_EXTENDS_DEPTH = 11
+_MAX_WORKED_IN = 200_000  # lists and references of all jobs together, far beyond any file
 MAX_REFERENCE_DEPTH = 10
 
 
@@ -117,6 +118,7 @@ class _Resolver:
         self._file = file
         self._extended: dict[str, tuple[Tree, int]] = {}
         self._referring: dict[int, tuple[Tree, bool]] = {}
+        self._worked_in = 0
 
     def job(self, name: str) -> Tree:
         extended, _ = self._extend(name, ())
@@ -158,10 +160,13 @@ class _Resolver:
         """`tree` with every !reference replaced; one inside a list becomes a list in it."""
         if depth > MAX_REFERENCE_DEPTH:
             raise _FaultError(key, tree.line, "!reference is nested too deep")
-        if isinstance(tree.value, Reference):
-            return self.dereferenced(self._target(tree.value, key, tree.line), key, depth + 1)
         if not self._holds_reference(tree):
             return tree  # the very same one, so that what jobs share stays shared
+        self._worked_in += 1
+        if self._worked_in > _MAX_WORKED_IN:
+            raise _FaultError(key, tree.line, "!reference brings in too many values")
+        if isinstance(tree.value, Reference):
+            return self.dereferenced(self._target(tree.value, key, tree.line), key, depth + 1)
         if isinstance(tree.value, dict):
             entries = {k: self.dereferenced(t, key, depth) for k, t in tree.value.items()}
             return Tree(value=entries, line=tree.line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 
 UNITS = {
@@ -56,7 +57,7 @@ def seconds_in(text: str) -> float | None:
     for word, following in zip(words, [*words[1:], "s"], strict=True):
         if _NUMBER.fullmatch(word):
             total += float(word) * UNITS.get(following, 0)
-    return total or None
+    return total if 0 < total < math.inf else None
 
 
 def _words(text: str) -> list[str] | None:

@@ -51,6 +51,10 @@ class RunJob(_Entry, frozen=True, kw_only=True):
     started: _Seconds
     finished: _Seconds
 
+    def __post_init__(self) -> None:
+        if not self.started <= self.finished:
+            raise ValueError("finished before it started")
+
 
 class MeasuredRun(_Entry, frozen=True, kw_only=True):
     """One child pipeline with the jobs of it that succeeded."""

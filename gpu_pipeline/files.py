@@ -47,6 +47,14 @@ def read_text(path: Path, option: str) -> str:
         ) from None
 
 
+def is_file(path: Path) -> bool:
+    """Whether an ordinary file is there. Raises UsageError where nobody may look."""
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise UsageError(f"{display(path)}: {error.strerror}") from None
+
+
 def files_below(folder: Path) -> Iterator[Path]:
     """All ordinary files below a folder, linked folders included, hidden ones left out; sorted.
 

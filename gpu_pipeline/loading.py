@@ -12,7 +12,7 @@ from gpu_pipeline.child import Child, plan_child
 from gpu_pipeline.console import tell
 from gpu_pipeline.context import Context, context_from, in_ci
 from gpu_pipeline.errors import UsageError
-from gpu_pipeline.files import display, files_below, read_bytes, resolved
+from gpu_pipeline.files import display, files_below, is_file, read_bytes, resolved
 from gpu_pipeline.jobs import Job
 from gpu_pipeline.problems import Origin, Problems
 from gpu_pipeline.record import Record
@@ -67,7 +67,7 @@ class Loaded(Record):
 def load_routing(path: Path, templates: Path, *, option: str = "--routing") -> LoadedRouting:
     """Read and resolve the routing that `option` names. Raises UsageError or RoutingError."""
     folder = resolved(templates)
-    if not (folder / ROOT).is_file():
+    if not is_file(folder / ROOT):
         raise UsageError(f"{display(templates)}: holds no {ROOT}; name others with --templates")
     return parse_routing(read_bytes(path, option), display(path), folder)
 

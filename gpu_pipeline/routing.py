@@ -13,7 +13,7 @@ from gpu_pipeline.errors import Problem, RoutingError
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.problems import Problems, dotted
 from gpu_pipeline.routing_model import Routing, Table
-from gpu_pipeline.routing_values import Amount
+from gpu_pipeline.routing_values import Amount, GpuName, Stage, Word
 from gpu_pipeline.toml_lines import Path, key_lines
 from gpu_pipeline.validation import (
     UNKNOWN,
@@ -34,6 +34,8 @@ def read_routing(data: bytes, file: str) -> tuple[Routing, Problems]:
     """
     text = _decode(data, file)
     try:
+        if _DEEP_KEY.search(text):  # tomllib takes time in proportion to the square of the parts
+            raise RecursionError
         document = tomllib.loads(text)
         problems = Problems(file, key_lines(text))
         return _validate(document, problems), problems
@@ -45,6 +47,11 @@ def read_routing(data: bytes, file: str) -> tuple[Routing, Problems]:
     except ValueError:  # Python's bound on the digits of an integer
         message = "a number has too many digits to read"
         raise RoutingError([Problem(file=file, line=1, path="", message=message)]) from None
+
+
+_DEEP_KEY = re.compile(
+    r"""^[ \t]*\[{0,2}[ \t]*(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){100}""", re.MULTILINE
+)
 
 
 def _decode(data: bytes, file: str) -> str:
@@ -150,18 +157,20 @@ _BOUNDS = {">=": "at least", ">": "more than", "<=": "at most"}
 
 def explained(fault: Fault) -> str:
     """What is wrong with a part of the file, and what to do about it."""
-    kind, value = _simple(fault.kind), fault.value
+    meant, value = bare(fault.kind), fault.value
+    kind = _simple(meant)
     if fault.message == UNKNOWN:
         return "unknown key" + _suggest_key(fault.path)
     if kind is Literal:
-        *first, last = (f'"{choice}"' for choice in get_args(fault.kind))
+        *first, last = (f'"{choice}"' for choice in get_args(meant))
         return f"must be {', '.join(first)} or {last}, not {_describe(value)}"
     if " matching regex " in fault.message:
-        return _explain_pattern(str(value), fault.path)
+        return _explain_pattern(str(value), fault.message)
     if bound := _BOUND.fullmatch(fault.message):
         return _explain_bound(bound[1], bound[2], value)
     if not fault.message or ", got `" in fault.message:
-        return f"expected {_EXPECTED[kind]}, got {_describe(value)}{_hint(kind, value)}"
+        hint = "" if isinstance(meant, type) and issubclass(meant, Amount) else _hint(kind, value)
+        return f"expected {_EXPECTED[kind]}, got {_describe(value)}{hint}"
     return fault.message  # of an Amount, which says it itself
 
 
@@ -182,7 +191,9 @@ def _hint(kind: Any, value: object) -> str:
     """What to do about a value of the wrong type, where that is plain."""
     if isinstance(value, str):
         if kind is tuple:
-            return f'; put it in brackets: ["{value}"]'
+            return (
+                f'; put it in brackets: ["{value}"]' if len(value) <= 40 else "; put it in brackets"
+            )
         patterns = {
             int: r"[0-9]+",
             float: r"[0-9.]+",
@@ -221,21 +232,23 @@ def _describe(value: object) -> str:
     return f"{names.get(type(value), type(value).__name__)} {shown}"
 
 
-def _explain_pattern(value: str, path: Path) -> str:
+def _explain_pattern(value: str, message: str) -> str:
+    """Why a text does not match; which pattern it was, msgspec's `message` says."""
     if not value:
         return "must not be empty"
-    if path[-1] == "gpu":
+    if _quoted_pattern(GpuName) in message:
         return (
             f"{_describe(value)} is no GPU name; give it exactly as "
             "`nvidia-smi --query-gpu=name --format=csv,noheader` prints it"
         )
-    if path[-1] == "image":
-        return "must not contain blanks or control characters"
-    if path[-1] == "stage":
+    if _quoted_pattern(Stage) in message:
         return "must be 1 to 255 characters, without a dot or blank at its beginning or end"
-    if "tags" in path:
-        return "must not contain blanks or control characters"
-    return "must not contain control characters"
+    blanks = "blanks or " if _quoted_pattern(Word) in message else ""
+    return f"must not contain {blanks}control characters"
+
+
+def _quoted_pattern(kind: Any) -> str:
+    return f" regex {kind.__metadata__[0].pattern!r}"
 
 
 def _suggest_key(path: Path) -> str:

@@ -59,7 +59,7 @@ def faults(
         found = [*_faults_of_keys(value, kind, path)]
         for key, below, inner in _parts(value, kind):
             found += faults(below, inner, native=native, path=(*path, key))
-        return found or [Fault(path=path, kind=bare(kind), value=value, message=str(error))]
+        return found or [Fault(path=path, kind=kind, value=value, message=str(error))]
     return []
 
 

@@ -295,3 +295,51 @@ def test_an_internal_error_is_one_line(
     assert result.code == 70
     assert "Traceback" in result.err
     assert result.err.rstrip().endswith("[MASKED]")
+
+
+@pytest.mark.parametrize("text", ["x" + ".x" * 20_000 + " = 1\n", "[x" + ".x" * 20_000 + "]\n"])
+def test_a_key_of_many_parts_is_refused_at_once(
+    text: str, run: Callable[..., Result], tmp_path: Path
+) -> None:
+    (tmp_path / "deep.toml").write_text(text, encoding="utf-8")
+    result = run("--routing", "deep.toml")
+    assert result.code == 2
+    assert "deep.toml:1: tables or arrays are nested too deeply" in result.err
+
+
+def test_a_name_that_no_file_can_have_is_told(run: Callable[..., Result]) -> None:
+    for arguments in (
+        ("preview", "--templates", "a" * 300),
+        ("init", "--from", ROOT / "tests/init/good/odd.yml", "-o", "a" * 300),
+    ):
+        result = run(*arguments)
+        assert result.code == 2
+        assert "File name too long" in result.err
+
+
+FAN = "b0:\n  script: [make]\n" + "".join(
+    f"b{n}:\n  script: [{', '.join([f'!reference [b{n - 1}, script]'] * 9)}]\n"
+    for n in range(1, 10)
+)
+DEEP = "b:\n  script: {0}x{1}\na:\n  script: {0}!reference [b, script]{1}\n".format(
+    "[" * 150, "]" * 150
+)
+
+
+@pytest.mark.parametrize(("text", "message"), [(FAN, "too many values"), (DEEP, "nested")])
+def test_references_that_explode_are_a_finding(
+    text: str, message: str, run: Callable[..., Result], tmp_path: Path
+) -> None:
+    (tmp_path / "ci.yml").write_text(text, encoding="utf-8")
+    result = run("check", "ci.yml")
+    assert result.code == 1
+    assert message in " ".join(result.out.split())
+    assert run("init", "--from", "ci.yml", "-o", "-").code == 2
+
+
+def test_a_timeout_beyond_every_number_is_none(run: Callable[..., Result]) -> None:
+    text = f"train-tft:\n  timeout: {'9' * 400}h\n  script: [./train --model tft --epochs 3]\n"
+    Path("ci.yml").write_text(text, encoding="utf-8")
+    result = run("init", "--from", "ci.yml", "-o", "-")
+    assert result.code == 1
+    assert "timeout" in result.out

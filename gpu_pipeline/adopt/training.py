@@ -200,7 +200,8 @@ class _Reading:
         for command in self._commands:
             text = command
             for flag, values in ((_EPOCHS_FLAG, tokens.epochs), (_MODEL_FLAG, tokens.models)):
-                text = flag.sub(functools.partial(self._put, text, values), text)
+                listed = {found.start("words") for found in _MODEL_LIST.finditer(text)}
+                text = flag.sub(functools.partial(self._put, text, values, listed), text)
             for names, values in (
                 (self.epochs_in, tokens.epochs), (self.models_in, tokens.models),
             ):  # fmt: skip
@@ -210,12 +211,13 @@ class _Reading:
                         text = self._put_for(name, token, text)
             yield text
 
-    def _put(self, text: str, tokens: Mapping[str, str], match: re.Match[str]) -> str:
+    def _put(
+        self, text: str, tokens: Mapping[str, str], listed: Collection[int], match: re.Match[str]
+    ) -> str:
         token = tokens.get(expanded(match["value"], self._variables))
         name = _name_in(match["value"])
         at = match.start("value")
-        listed = any(found.start("words") == at for found in _MODEL_LIST.finditer(text))
-        if token is None or listed or (name and is_literal(text, at)):
+        if token is None or at in listed or (name and is_literal(text, at)):
             return match[0]
         if name:
             (self.used if name in self._variables else self.open).add(name)

@@ -42,7 +42,7 @@ def run_check(options: argparse.Namespace, environment: Mapping[str, str]) -> in
     the routing, its child in every kind of parent pipeline, the parent and the nodes are.
     """
     inputs = [options.child, options.parent or options.default_parent, options.runner]
-    _refuse_what_has_no_effect(options)
+    _refuse_options(options)
     output, report = output_of(options), options.codequality
     for path, option in ((output, "-o"), (report, "--codequality")):
         if path:
@@ -73,9 +73,11 @@ def run_check(options: argparse.Namespace, environment: Mapping[str, str]) -> in
     return EXIT_DIFFERS if any(each.severity in failing for each in left) else EXIT_OK
 
 
-def _refuse_what_has_no_effect(options: argparse.Namespace) -> None:
-    """Raise UsageError for options that say something which this run does not look at."""
+def _refuse_options(options: argparse.Namespace) -> None:
+    """Raise UsageError for options that this run would not look at, or could not follow."""
     parent = {"--source": options.source, "--branch": options.branch, "--var": options.variables}
+    if str(options.codequality) == "-":
+        raise UsageError("--codequality: names a file; `--format codequality` prints the report")
     given = [option for option, value in parent.items() if value]
     if given and options.child is None:
         raise UsageError(

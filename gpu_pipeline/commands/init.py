@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,7 +16,15 @@ from gpu_pipeline.adopt.settings import Key, refusal
 from gpu_pipeline.ci_file import parse_ci_file
 from gpu_pipeline.console import say, show, write_result
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, UsageError
-from gpu_pipeline.files import display, files_below, read_text, resolved, write_atomically
+from gpu_pipeline.files import (
+    display,
+    files_below,
+    is_file,
+    read_bytes,
+    read_text,
+    resolved,
+    write_atomically,
+)
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.template_files import ROOT, SUFFIX
 from gpu_pipeline.words import count
@@ -54,7 +63,7 @@ def run_init(options: argparse.Namespace, _environment: Mapping[str, str]) -> in
 def _templates(folder: Path) -> dict[str, str]:
     """The templates at hand by their path below the folder. Raises UsageError."""
     root = resolved(folder)
-    if not (root / ROOT).is_file():
+    if not is_file(root / ROOT):
         raise UsageError(f"{display(folder)}: holds no {ROOT}; name others with --templates")
     found = {}
     for path in files_below(root):
@@ -111,7 +120,7 @@ def _write(output: Path, adopted: Adopted, options: argparse.Namespace) -> None:
     contents = {folder / path: text for path, text in adopted.templates.items()}
     contents[routing] = adopted.routing
     changing = [path for path, text in contents.items() if not _holds(path, text)]
-    there = [path for path in changing if path.exists() or path.is_symlink()]
+    there = [path for path in changing if os.path.lexists(path)]
     if there and not options.force:
         names = ", ".join(display(path) for path in there)
         raise UsageError(f"{names}: would be replaced; -o DIR writes elsewhere, --force replaces")
@@ -134,4 +143,4 @@ def _write(output: Path, adopted: Adopted, options: argparse.Namespace) -> None:
 
 def _holds(path: Path, text: str) -> bool:
     """Whether a file holds exactly this text already."""
-    return path.is_file() and path.read_bytes() == text.encode("utf-8")
+    return is_file(path) and read_bytes(path, "-o") == text.encode("utf-8")

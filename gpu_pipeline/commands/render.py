@@ -12,7 +12,7 @@ from gpu_pipeline.child import Child, nothing_to_run
 from gpu_pipeline.console import say, show, tell, write_result
 from gpu_pipeline.context import Context
 from gpu_pipeline.errors import EXIT_DIFFERS, EXIT_OK, GeneratorError, NothingToRunError, UsageError
-from gpu_pipeline.files import display, read_bytes, resolved, write_atomically
+from gpu_pipeline.files import display, is_file, read_bytes, resolved, write_atomically
 from gpu_pipeline.loading import Loaded, load, refuse_input
 from gpu_pipeline.outcomes import Outcome, outcome_of
 from gpu_pipeline.render import render
@@ -27,7 +27,7 @@ def run_render(options: argparse.Namespace, environment: Mapping[str, str]) -> i
     try:
         text, loaded, child = _rendered(options, environment, output)
     except GeneratorError as error:
-        if output and not options.check and output.is_file():
+        if output and not options.check and is_file(output):
             error.add_note(f"{display(output)} was not written: the one there is an older one")
         raise
     if options.check:

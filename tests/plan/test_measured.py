@@ -36,6 +36,11 @@ def file_with(tmp_path: Path, *jobs: dict, runs: list | None = None) -> Path:
     return path
 
 
+def backwards() -> dict:
+    job = {"name": "a", "queued": 0, "started": 10, "finished": 5}
+    return {"pipeline": 1, "created": NEWEST, "jobs": [job]}
+
+
 def test_a_file_reads_back_as_it_was_written(tmp_path: Path) -> None:
     durations = Durations(
         jobs=(msgspec.convert(measurement("hyperopt-tft", "p", 10), MeasuredJob),)
@@ -57,6 +62,7 @@ def test_a_file_reads_back_as_it_was_written(tmp_path: Path) -> None:
         (json.dumps({"jobs": [{**measurement("a", "p", 1), "samples": 0}]}), "jobs[0].samples"),
         (json.dumps({"jobs": [{**measurement("a", "p", 1), "extra": 0}]}), "jobs[0].extra"),
         ('{"jobs": [{"name": NaN}]}', ""),
+        (json.dumps({"jobs": [], "runs": [backwards()]}), "runs[0].jobs[0]"),
         ('{"jobs": [{"name": ' + "[" * 100_000, ""),
         (json.dumps({"jobs": [{**measurement("a", "p", 1), "newest": "soon"}]}), "jobs[0].newest"),
     ],

@@ -39,8 +39,12 @@ def check_schema(child: Child, findings: Findings) -> None:
     top = {key: tree for key, tree in child.file.root.items() if key in KEYWORDS}
     jobs = {job.name: job.tree for job in child.visible}
     root = Tree(value={**top, **jobs}, line=1)
-    errors = validator.iter_errors(_json(root, {}))
-    for path in dict.fromkeys(tuple(error.instance_path) for error in errors):
+    try:
+        paths = [tuple(error.instance_path) for error in validator.iter_errors(_json(root, {}))]
+    except (RecursionError, ValueError):  # what !reference puts together may be that deep
+        findings.add(_TOO_DEEP)
+        return
+    for path in dict.fromkeys(paths):
         job = str(path[0]) if path and path[0] in jobs else ""
         tree = root.get(*path)
         keys = path[1:] if job else path
@@ -49,6 +53,15 @@ def check_schema(child: Child, findings: Findings) -> None:
         problem = _problem(tree, keys)
         if not findings.has_other(job, problem):
             findings.add(problem, job)
+
+
+_TOO_DEEP = Problem(
+    code="PIP101",
+    line=1,
+    key="",
+    message="the values are nested too deeply, once each !reference is replaced",
+    fix="write what they refer to with fewer lists in lists",
+)
 
 
 @functools.cache
