@@ -15,14 +15,9 @@ _MAX_CORES = 512
 
 
 class Amount(str):
-    """Text that stands for an amount; `read` refuses what does not, with the reason."""
+    """Text that stands for an amount; `read` of each kind refuses other text, with the reason."""
 
     __slots__ = ()
-
-    @classmethod
-    def read(cls, value: object) -> Self:
-        """The amount as written. Raises ValueError."""
-        raise NotImplementedError
 
 
 class _Quantity(Amount):
