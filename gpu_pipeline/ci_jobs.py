@@ -138,7 +138,7 @@ class _Resolver:
             if base in (*chain, name):
                 circle = " → ".join((*chain, name, base))
                 raise _FaultError("extends", line, f"circular dependency detected: {circle}")
-            if len(chain) >= MAX_EXTENDS_DEPTH:
+            if len(chain) >= MAX_EXTENDS_DEPTH:  # before this goes deeper than Python can
                 raise _FaultError("extends", line, "nesting too deep")
             parent = self._file.root.get(base)
             if parent is None or not isinstance(parent.value, dict):

@@ -79,9 +79,11 @@ def read_durations(path: Path) -> Durations:
         content = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:
         raise FileError([_problem(path, "", f"is not JSON that can be read: {error}")]) from None
-    if found := faults(content, Durations):
-        raise FileError(_problem(path, dotted(fault.path), fault.message) for fault in found)
-    return converted(content, Durations)
+    try:
+        return converted(content, Durations)
+    except msgspec.ValidationError:
+        found = faults(content, Durations)
+    raise FileError(_problem(path, dotted(fault.path), fault.message) for fault in found)
 
 
 def _problem(path: Path, key: str, message: str) -> Problem:

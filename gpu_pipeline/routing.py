@@ -9,6 +9,8 @@ import re
 import tomllib
 from typing import Any, Literal, get_args, get_origin
 
+import msgspec
+
 from gpu_pipeline.errors import Problem, RoutingError
 from gpu_pipeline.names import did_you_mean
 from gpu_pipeline.problems import Problems, dotted
@@ -104,13 +106,14 @@ _TOML = (datetime.date, datetime.datetime, datetime.time)  # what it can say and
 
 def _validate(document: dict[str, Any], problems: Problems) -> Routing:
     """The routing without what is wrong, which is noted."""
-    rest = document
-    if found := faults(document, Routing, native=_TOML):
+    try:
+        routing = converted(document, Routing, native=_TOML)
+    except msgspec.ValidationError:
         rest = copy.deepcopy(document)
-        for fault in found:
+        for fault in faults(document, Routing, native=_TOML):
             problems.cut(fault.path, explained(fault))
             _cut(rest, fault.path)
-    routing = converted(rest, Routing, native=_TOML)
+        routing = converted(rest, Routing, native=_TOML)
     _report_missing(routing, (), problems)
     return routing
 
